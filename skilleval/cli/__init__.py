@@ -1,0 +1,77 @@
+"""The command line: one module a command, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from skilleval import __version__
+from skilleval.errors import ExitCode, SkillevalError
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "lint": "Check skill folders against the SKILL.md contract.",
+    "rules": "List the lint rules, or explain some of them.",
+}
+"""Every command with its line in the help; its module is loaded only when it runs."""
+
+
+class _LazyGroup(click.Group):
+    """A group whose help needs none of its commands' modules."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"skilleval.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="skilleval", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Lint, evaluate, compare and publish Agent Skills."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and end the process with its exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; the exit code. No exception gets past this."""
+    try:
+        result: Any = cli.main(arguments, prog_name="skilleval", standalone_mode=False)
+        sys.stdout.flush()
+        return int(result) if isinstance(result, int) else ExitCode.OK
+    except SkillevalError as error:
+        _say(f"error: {error.message}", error.remedy)
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        _say("interrupted")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away: end quietly, as other tools do.
+        sys.stdout = None  # nothing is left to flush to
+        return ExitCode.FAILED
+
+
+def _say(message: str, remedy: str = "") -> None:
+    from skilleval.terminal import escape
+
+    for line in (message, remedy):
+        if line:
+            click.echo(escape(line), err=True)

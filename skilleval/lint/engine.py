@@ -1,0 +1,293 @@
+"""Running the rules: each skill by itself, on all cores, then all skills together."""
+
+from __future__ import annotations
+
+import difflib
+import gc
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+
+from skilleval.lint.model import (
+    ALL,
+    CatalogProblem,
+    Finding,
+    FixView,
+    Place,
+    Problem,
+    Rule,
+    Severity,
+    SkillReport,
+    Target,
+    Verdict,
+)
+from skilleval.lint.registry import all_rules, rules_by_id
+from skilleval.lint.suppress import Suppressions, read_suppressions
+from skilleval.prompt.listing import listed
+from skilleval.skill import Discovery, Document, Found, Skill
+
+__all__ = ["LintReport", "Options", "lint", "lint_skill", "shown_path", "unknown_rule"]
+
+_PARALLEL_FROM = 64
+"""Skills from which starting a second process pays."""
+_EXCERPT = 300
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to look for. All ids are known ones.
+
+    Attributes:
+        targets: whose contract counts.
+        rules: ids of the rules to run; None for all.
+        severity: other severities for some rules.
+        per_path: patterns (of paths as shown) with the rules to leave out there.
+        suppressions: whether comments in skills may switch rules off.
+    """
+
+    targets: tuple[Target, ...] = ALL
+    rules: frozenset[str] | None = None
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    per_path: Sequence[tuple[str, frozenset[str]]] = ()
+    suppressions: bool = True
+
+    def runs(self, rule: str) -> bool:
+        """Whether a rule is on."""
+        return self.rules is None or rule in self.rules
+
+
+@dataclass
+class LintReport:
+    """What linting found.
+
+    ``suppressed`` counts findings that comments switched off, ``known`` those that a
+    baseline holds; neither is among ``findings``.
+    """
+
+    skills: list[SkillReport]
+    findings: list[Finding]
+    targets: tuple[Target, ...]
+    discovery: Discovery
+    suppressed: int = 0
+    known: int = 0
+
+    def count(self, severity: Severity) -> int:
+        """Findings of a severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def judge(self) -> None:
+        """Set every skill's verdicts from the findings there are."""
+        failed: dict[str, set[Target]] = {}
+        for finding in self.findings:
+            broken = {t for t, level in finding.levels.items() if level is Severity.ERROR}
+            if broken:
+                failed.setdefault(finding.skill, set()).update(broken)
+        for skill in self.skills:
+            broken = failed.get(skill.path, set())
+            skill.verdicts = {
+                t: Verdict.FAIL if t in broken else Verdict.PASS for t in self.targets
+            }
+
+
+def shown_path(path: str) -> str:
+    """A path as it is shown: relative where it lies below the working directory."""
+    here = os.getcwd()
+    if path == here:
+        return "."
+    return path[len(here) + 1 :] if path.startswith(here.rstrip("/") + "/") else path
+
+
+def lint(discovery: Discovery, options: Options) -> LintReport:
+    """Run every rule that is on over the skills found."""
+    all_rules()  # before the processes part, so that each has them
+    reports = _lint_each(discovery.skills, options)
+    findings = [finding for report in reports for finding in report.findings]
+    findings += _lint_together(reports, options)
+    findings.sort(key=lambda finding: finding.order)
+    report = LintReport(reports, findings, options.targets, discovery)
+    report.suppressed = sum(r.suppressed for r in reports)
+    report.judge()
+    return report
+
+
+def _lint_each(skills: Sequence[Found], options: Options) -> list[SkillReport]:
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    if len(skills) < _PARALLEL_FROM or cores < 2:
+        return [lint_skill(found, options) for found in skills]
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    # Forked workers share the rules that are loaded already; other systems load them anew.
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    size = max(8, min(64, len(skills) // (cores * 8)))
+    chunks = [skills[at : at + size] for at in range(0, len(skills), size)]
+    with ProcessPoolExecutor(cores, mp_context=context, initializer=_start_worker) as pool:
+        done = pool.map(_lint_chunk, chunks, [options] * len(chunks))
+        return [report for chunk in done for report in chunk]
+
+
+def _start_worker() -> None:
+    gc.freeze()  # what the parent loaded is never garbage
+    gc.disable()  # a skill holds no cycles: reference counts free it
+
+
+def _lint_chunk(skills: Sequence[Found], options: Options) -> list[SkillReport]:
+    return [lint_skill(found, options) for found in skills]
+
+
+def lint_skill(found: Found, options: Options, skill: Skill | None = None) -> SkillReport:
+    """Run the rules for one skill; catalog rules need all of them and are not run here."""
+    skill = skill or Skill(found)
+    run = _SkillRun(skill, options)
+    for rule in all_rules():
+        if rule.check and options.runs(rule.id):
+            for problem in rule.check(skill):
+                run.add(rule, problem)
+    run.check_suppressions()
+    return run.report
+
+
+class _SkillRun:
+    """Turns the problems of one skill into findings."""
+
+    def __init__(self, skill: Skill, options: Options) -> None:
+        self.skill = skill
+        self.options = options
+        self.path = shown_path(skill.folder)
+        self.prefix = "" if self.path == "." else self.path + "/"
+        self.comments: dict[str, tuple[Document, Suppressions]] = {}
+        document = skill.document
+        catalog = skill.found.catalog
+        self.report = SkillReport(
+            path=self.path,
+            file=self.prefix + skill.found.file,
+            folder=skill.folder,
+            name=skill.name,
+            description=skill.description,
+            catalog=shown_path(catalog.folder),
+            readable=skill.trouble is None and skill.front.readable,
+            digest=hashlib.blake2b(document.data, digest_size=16).digest(),
+            listed=listed(skill) if skill.trouble is None else None,
+            name_at=_field_place(skill, "name"),
+            description_at=_field_place(skill, "description"),
+            suppressions=self._comments(document) if options.suppressions else Suppressions(),
+        )
+
+    def add(self, rule: Rule, problem: Problem) -> None:
+        document = problem.document or self.skill.document
+        name = problem.file or document.name
+        whole = problem.file is not None or problem.span is None
+        place = Place(1, 1, 1, 1, "") if whole else _place(document, *(problem.span or (0, 0)))
+        finding = _finding(
+            rule, self.options, self.prefix + name, place, problem.message, problem.levels
+        )
+        if finding is None:
+            return
+        if self.options.suppressions:
+            comments = self._comments(self.skill.document if problem.file else document)
+            if comments.covers(rule.id, None if problem.file else place.line):
+                self.report.suppressed += 1
+                return
+        if problem.fix:
+            finding.fix = FixView.of(problem.fix, document)
+        finding.skill = self.path
+        self.report.findings.append(finding)
+
+    def _comments(self, document: Document) -> Suppressions:
+        if document.name not in self.comments:
+            self.comments[document.name] = (document, read_suppressions(document))
+        return self.comments[document.name][1]
+
+    def check_suppressions(self) -> None:
+        """Report comments without a reason, with an unknown rule, or without effect."""
+        known = rules_by_id()
+        for document, comments in list(self.comments.values()):
+            for comment in comments.comments:
+                if not comment.reason:
+                    message = "no reason: write -- and why behind the rule"
+                    self._say("suppression-reason", message, comment.span, document)
+                for rule in comment.rules or ("",):
+                    if rule not in known:
+                        self._say("suppression-unknown", unknown_rule(rule), comment.span, document)
+            for comment, rule in comments.unused():
+                checked = rule in known and known[rule].check and self.options.runs(rule)
+                if checked:
+                    message = f"{rule} finds nothing here: remove the comment"
+                    self._say("suppression-unused", message, comment.span, document)
+
+    def _say(self, rule: str, message: str, span: tuple[int, int], document: Document) -> None:
+        if self.options.runs(rule):
+            place = _place(document, *span)
+            path = self.prefix + document.name
+            finding = _finding(rules_by_id()[rule], self.options, path, place, message, None)
+            if finding:
+                finding.skill = self.path
+                self.report.findings.append(finding)
+
+
+def unknown_rule(name: str) -> str:
+    """``there is no rule x; did you mean y?``"""
+    close = difflib.get_close_matches(name, rules_by_id(), n=1)
+    hint = f"; did you mean {close[0]}?" if close else "; `skilleval rules` lists them"
+    return f"there is no rule {name or 'without a name'}{hint}"
+
+
+def _place(document: Document, start: int, end: int) -> Place:
+    first = document.position(start)
+    last = document.position(max(start, end))
+    return Place(*first, *last, document.line_text(start)[:_EXCERPT])
+
+
+def _field_place(skill: Skill, name: str) -> Place:
+    entry = skill.front.fields.get(name)
+    return _place(skill.document, *entry.span) if entry else Place(1, 1, 1, 1, "")
+
+
+def _finding(
+    rule: Rule,
+    options: Options,
+    path: str,
+    place: Place,
+    message: str,
+    levels: Mapping[Target, Severity] | None,
+) -> Finding | None:
+    """A finding with the severities that settings give it; None where nobody minds."""
+    found = rule.levels if levels is None else levels
+    chosen = {target: found[target] for target in options.targets if target in found}
+    if not chosen:
+        return None
+    for pattern, left_out in options.per_path:
+        if rule.id in left_out and fnmatch(path, pattern):
+            return None
+    override = options.severity.get(rule.id)
+    if override:
+        chosen = dict.fromkeys(chosen, override)
+    severity = max(chosen.values(), key=lambda level: level.rank)
+    return Finding(rule.id, severity, chosen, path, *place[:4], message, rule.source, place.excerpt)
+
+
+def _lint_together(reports: list[SkillReport], options: Options) -> list[Finding]:
+    findings = []
+    for rule in all_rules():
+        if rule.check_catalog and options.runs(rule.id):
+            for problem in rule.check_catalog(reports):
+                finding = _catalog_finding(rule, problem, options)
+                if finding:
+                    findings.append(finding)
+    return findings
+
+
+def _catalog_finding(rule: Rule, problem: CatalogProblem, options: Options) -> Finding | None:
+    report = problem.skill
+    if report.suppressions.covers(rule.id, problem.at.line):
+        report.suppressed += 1
+        return None
+    finding = _finding(rule, options, report.file, problem.at, problem.message, problem.levels)
+    if finding:
+        finding.skill = report.path
+    return finding

@@ -1,0 +1,175 @@
+"""Settling findings by editing the files, every other byte untouched.
+
+Edits are worked out in memory, round after round until nothing is left to fix, and only then
+written; so looking at the difference first shows exactly what fixing would do, and fixing
+twice changes nothing more.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from skilleval.errors import InputError
+from skilleval.files import write_atomically
+from skilleval.lint.engine import Options, shown_path
+from skilleval.lint.model import Edit, Fix, Problem
+from skilleval.lint.registry import all_rules
+from skilleval.lint.suppress import read_suppressions
+from skilleval.skill import Document, Found, Skill
+
+__all__ = ["SkillFixes", "fix_skill", "write_fixes"]
+
+_ROUNDS = 10
+
+
+@dataclass
+class SkillFixes:
+    """What fixing one skill comes to.
+
+    Attributes:
+        found: the skill as it was.
+        old, new: the bytes of the files that change, by their path from the folder.
+        rename: old and new name of the skill file where it gets another one.
+        titles: what was done, a line for each fix.
+    """
+
+    found: Found
+    old: dict[str, bytes] = field(default_factory=dict)
+    new: dict[str, bytes] = field(default_factory=dict)
+    rename: tuple[str, str] | None = None
+    titles: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.titles)
+
+    def diff(self) -> Iterator[str]:
+        """The change as a unified diff, line by line."""
+        folder = shown_path(self.found.folder)
+        for name in sorted(self.new):
+            path = name if folder == "." else f"{folder}/{name}"
+            target = path
+            if self.rename and name == self.rename[1]:
+                path = path[: -len(name)] + self.rename[0]
+            yield from difflib.unified_diff(
+                _lines(self.old[name]), _lines(self.new[name]), f"a/{path}", f"b/{target}"
+            )
+        if self.rename:
+            yield f"rename {folder}/{self.rename[0]} -> {folder}/{self.rename[1]}\n"
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = data.decode("utf-8", "replace").split("\n")
+    return [line + "\n" for line in lines[:-1]] + ([lines[-1] + "\n"] if lines[-1] else [])
+
+
+def fix_skill(found: Found, options: Options, unsafe: bool = False) -> SkillFixes:
+    """Work out the fixes of one skill, without writing anything.
+
+    Args:
+        found: the skill.
+        options: which rules are on; comments that switch them off hold here, too.
+        unsafe: also fixes that could change what a reader understands.
+    """
+    fixes = SkillFixes(found)
+    overlay: dict[str, bytes] = {}
+    for _ in range(_ROUNDS):
+        skill = Skill(found, overlay)
+        problems = list(_fixable(skill, options, unsafe))
+        if not problems:
+            break
+        for document, group in _by_document(skill, problems):
+            data = _apply(document, group, fixes.titles)
+            if data != document.data:
+                fixes.old.setdefault(document.name, document.data)
+                overlay[document.name] = fixes.new[document.name] = data
+        for fix in group_renames(problems):
+            if fixes.rename is None and not os.path.lexists(os.path.join(found.folder, fix)):
+                fixes.rename = (found.file, fix)
+                fixes.titles.append(f"rename {found.file} to {fix}")
+                overlay[fix] = overlay.pop(found.file, skill.document.data)
+                for files in (fixes.old, fixes.new):
+                    if found.file in files:
+                        files[fix] = files.pop(found.file)
+                found = replace(found, file=fix)
+    return fixes
+
+
+def group_renames(problems: Iterable[Problem]) -> list[str]:
+    """The new names that fixes ask for."""
+    return [p.fix.rename for p in problems if p.fix and p.fix.rename]
+
+
+def _fixable(skill: Skill, options: Options, unsafe: bool) -> Iterator[Problem]:
+    if skill.found.linked or skill.trouble:
+        return  # never write through a link
+    for rule in all_rules():
+        if not rule.check or not options.runs(rule.id):
+            continue
+        for problem in rule.check(skill):
+            if not problem.fix or not (problem.fix.safe or unsafe):
+                continue
+            document = problem.document or skill.document
+            line = document.position(problem.span.start).line if problem.span else 1
+            off = options.suppressions and read_suppressions(document).covers(rule.id, line)
+            levels = rule.levels if problem.levels is None else problem.levels
+            if not off and document.bad_byte is None and any(t in levels for t in options.targets):
+                yield problem
+
+
+def _by_document(skill: Skill, problems: Iterable[Problem]) -> list[tuple[Document, list[Fix]]]:
+    groups: dict[str, tuple[Document, list[Fix]]] = {}
+    for problem in problems:
+        document = problem.document or skill.document
+        if problem.fix and problem.fix.edits:
+            groups.setdefault(document.name, (document, []))[1].append(problem.fix)
+    return list(groups.values())
+
+
+def _apply(document: Document, fixes: list[Fix], titles: list[str]) -> bytes:
+    """Apply the fixes that do not overlap one another; the others get their turn next round."""
+    taken: list[Edit] = []
+    for fix in fixes:
+        if not any(_overlap(edit, other) for edit in fix.edits for other in taken):
+            taken.extend(fix.edits)
+            titles.append(fix.title)
+    text = document.text
+    for edit in sorted(taken, key=lambda e: e.span, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text.encode("utf-8")
+
+
+def _overlap(one: Edit, other: Edit) -> bool:
+    if one.span == other.span:
+        return True
+    return one.span.start < other.span.end and other.span.start < one.span.end
+
+
+def write_fixes(fixes: SkillFixes) -> None:
+    """Put fixed files in place.
+
+    Raises:
+        InputError: a file changed since it was read, or can't be written; files written
+            before it stay.
+    """
+    folder = fixes.found.folder
+    for name, data in fixes.new.items():
+        source = fixes.rename[0] if fixes.rename and name == fixes.rename[1] else name
+        path = os.path.join(folder, source)
+        try:
+            with open(path, "rb") as file:
+                unchanged = file.read() == fixes.old[name]
+            if unchanged:
+                write_atomically(path, data)
+        except OSError as error:
+            raise InputError(f"can't write {shown_path(path)}: {error.strerror}") from None
+        if not unchanged:
+            raise InputError(f"{shown_path(path)} changed while it was being fixed; run it again")
+    if fixes.rename:
+        old, new = (os.path.join(folder, name) for name in fixes.rename)
+        try:
+            os.rename(old, new)
+        except OSError as error:
+            raise InputError(f"can't rename {shown_path(old)}: {error.strerror}") from None

@@ -1,0 +1,58 @@
+"""Words that rules look for, found in one pass over a text.
+
+Most rules about running text have nothing to say of most files. Each names the words without
+which it can't find anything; all of them are looked for together (Aho-Corasick), and a rule
+goes on only where one of its words stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from skilleval.skill import Document, Span
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import AhoCorasick
+
+__all__ = ["Marks"]
+
+_words: list[str] = []
+_matcher: AhoCorasick | None = None
+
+
+class Marks:
+    """The words of one rule, declared where the rule's module is loaded."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        _words.extend(word for word in words if word not in _words)
+
+    def of(self, document: Document) -> list[int]:
+        """Where any of the words stands, in order."""
+        found = _occurrences(document)
+        if not found:
+            return []
+        return sorted(at for word in self.words for at in found.get(word, ()))
+
+    def lines(self, document: Document) -> Iterator[Span]:
+        """The lines that hold any of the words, each once."""
+        end = -1
+        for at in self.of(document):
+            if at >= end:
+                line = document.line_at(at)
+                end = line.end
+                yield line
+
+
+def _occurrences(document: Document) -> dict[str, list[int]]:
+    global _matcher
+    if document.marks is None:
+        if _matcher is None:
+            from ahocorasick_rs import AhoCorasick, Implementation
+
+            _matcher = AhoCorasick(_words, implementation=Implementation.DFA)
+        document.marks = {}
+        for index, start, _ in _matcher.find_matches_as_indexes(document.text, overlapping=True):
+            document.marks.setdefault(_words[index], []).append(start)
+    return document.marks

@@ -1,0 +1,1 @@
+"""The rules, a module for each group; `skilleval.lint.registry` finds them here."""

@@ -1,0 +1,311 @@
+"""The instructions: present, of a sane length, lasting, and without loose ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from skilleval.lint.contract import MAX_BODY_LINES, MAX_BODY_TOKENS, PRACTICE, SKILLEVAL, tokens
+from skilleval.lint.marks import Marks
+from skilleval.lint.model import Edit, Fix, Problem, warnings
+from skilleval.lint.registry import rule
+from skilleval.lint.rules.files import GOOD
+from skilleval.lint.wording import listing, shorten
+from skilleval.skill import Skill, Span, State
+
+_MAX_REPEATS = 3
+"""Findings of one rule in one file, where a hint is enough and a list is noise."""
+
+
+def _body(text: str) -> str:
+    return GOOD + "\n" + text + "\n"
+
+
+def _prose(skill: Skill, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Matches in the body that do not stand in code."""
+    for match in pattern.finditer(skill.document.text, skill.front.body):
+        if not skill.markdown.in_code(match.start()):
+            yield match
+
+
+@rule(
+    "body-empty",
+    "body",
+    why="A skill without instructions gives a model nothing once it is loaded.",
+    levels=warnings(),
+    source=PRACTICE,
+    bad="---\nname: pdf-tools\ndescription: Reads PDF files. Use when asked for a PDF.\n---\n",
+    good=GOOD,
+)
+def body_empty(skill: Skill) -> Iterator[Problem]:
+    """Nothing below the frontmatter."""
+    if skill.front.state is State.OK and not skill.body.strip():
+        end = len(skill.document.text)
+        yield Problem("no instructions below the frontmatter", Span(end, end))
+
+
+@rule(
+    "body-lines",
+    "body",
+    why="Everything in SKILL.md enters the context at once; beyond 500 lines, detail belongs in "
+    "files that are read when needed.",
+    levels=warnings(),
+    source=PRACTICE,
+    bad=GOOD + "More.\n" * 600,
+    good=GOOD,
+)
+def body_lines(skill: Skill) -> Iterator[Problem]:
+    """Over 500 lines."""
+    lines = skill.document.text.count("\n") + 1
+    if lines <= MAX_BODY_LINES:
+        return
+    lines = skill.document.line_count - skill.document.position(skill.front.body).line + 1
+    if lines > MAX_BODY_LINES:
+        start = skill.front.body
+        yield Problem(
+            f"body length: {lines:,} lines, over {MAX_BODY_LINES}; move detail to files under "
+            "references/ and link to them",
+            Span(start, start),
+        )
+
+
+@rule(
+    "body-tokens",
+    "body",
+    why="The instructions compete with the conversation for the context window; keep them under "
+    "5,000 tokens.",
+    levels=warnings(),
+    source=PRACTICE,
+    bad=GOOD + "word " * 5_000,
+    good=GOOD,
+)
+def body_tokens(skill: Skill) -> Iterator[Problem]:
+    """Over about 5,000 tokens."""
+    if len(skill.document.data) // 4 <= MAX_BODY_TOKENS:
+        return
+    count = tokens(len(skill.body.encode()))
+    if count > MAX_BODY_TOKENS:
+        start = skill.front.body
+        yield Problem(
+            f"body length: about {count:,} tokens (at four bytes a token), over "
+            f"{MAX_BODY_TOKENS:,}; move detail to files under references/ and link to them",
+            Span(start, start),
+        )
+
+
+_BACKSLASH = re.compile(r"(?<![\w\\/:.%$])([A-Za-z_][\w.-]*)(?:\\[\w.-]+)+")
+_USUAL_FOLDERS = frozenset(
+    "scripts references reference assets templates resources examples docs".split()
+)
+
+
+@rule(
+    "backslash-path",
+    "body",
+    why="Back slashes work on Windows only; forward slashes work everywhere.",
+    levels=warnings(),
+    source=PRACTICE,
+    bad=_body(r"Run `scripts\extract.py`."),
+    good=_body("Run `scripts/extract.py`."),
+)
+def backslash_path(skill: Skill) -> Iterator[Problem]:
+    """A path of the skill written with back slashes."""
+    text = skill.document.text
+    if "\\" not in skill.body:
+        return
+    for match in _BACKSLASH.finditer(text, skill.front.body):
+        path = match[0].replace("\\", "/").rstrip(".")
+        known = path in skill.names
+        if not known and not (match[1] in _USUAL_FOLDERS and re.search(r"\.\w{1,5}\Z", path)):
+            continue
+        span = Span(match.start(), match.start() + len(path))
+        fix = Fix("use forward slashes", (Edit(span, path),), safe=known)
+        yield Problem(f"back slashes in the path {match[0]}: write {path}", span, fix=fix)
+
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
+    r"Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_YEAR = re.compile(r"\b20[12]\d\b(?![-/.]?\d)")
+_DATED = re.compile(
+    r"\b(?:[Aa]s of|[Uu]ntil|[Bb]efore|[Aa]fter|[Ss]tarting(?: in| from)?|[Ee]ffective|"
+    r"[Cc]urrently|will be (?:deprecated|removed|sunset|discontinued) (?:in|on|by|after))"
+    rf" (?:(?:early|late|mid|the end of)[- ])?(?:(?:{_MONTH}|Q[1-4])\.? (?:\d{{1,2}},? )?)?\Z"
+)
+_NOW = Marks("s of today", "s of now", "s of this writing")
+_BEFORE_A_YEAR = 60
+_OLD = re.compile(r"old patterns|legacy|deprecated|history|changelog|archive", re.IGNORECASE)
+
+
+@rule(
+    "time-sensitive",
+    "body",
+    why='Text that is true "until August 2025" is wrong afterwards, and nobody comes back to '
+    'change it; keep what is past under a heading such as "Old patterns".',
+    levels=warnings(),
+    source=PRACTICE,
+    bad=_body("Before August 2025, use the old API."),
+    good=_body("Use the v2 API."),
+)
+def time_sensitive(skill: Skill) -> Iterator[Problem]:
+    """Sentences that hang on a date."""
+    count = 0
+    for span in _dated(skill):
+        if skill.markdown.in_code(span.start) or _OLD.search(_heading_above(skill, span.start)):
+            continue
+        if count < _MAX_REPEATS:
+            count += 1
+            words = shorten(skill.document.text[span.start : span.end])
+            yield Problem(
+                f'time-sensitive: "{words}" will be wrong one day; say what holds now, or put it '
+                'under "Old patterns"',
+                span,
+            )
+
+
+def _dated(skill: Skill) -> Iterator[Span]:
+    """Words that tie a sentence to a date: "until May 2026", "as of now"."""
+    text = skill.document.text
+    for year in _YEAR.finditer(text, skill.front.body):
+        lead = _DATED.search(
+            text, max(skill.front.body, year.start() - _BEFORE_A_YEAR), year.start()
+        )
+        if lead:
+            yield Span(lead.start(), year.end())
+    for line in _NOW.lines(skill.document):
+        now = re.search(r"\b[Aa]s of (?:today|now|this writing)\b", text[line.start : line.end])
+        if now and line.start >= skill.front.body:
+            yield Span(line.start + now.start(), line.start + now.end())
+
+
+def _heading_above(skill: Skill, offset: int) -> str:
+    text = ""
+    for heading in skill.markdown.headings:
+        if heading.span.start > offset:
+            break
+        text = heading.text
+    return text
+
+
+_TODO = re.compile(
+    r"(?m)(?:^[ \t>*#+-]*(?:\[[ x]\][ \t]*)?|\[|\(|<)(?:TODO|FIXME|TBD|XXX)\b"
+    r"(?=[ \t]*(?::(?!:)|\]|\)|>|$)|"
+    r"[ \t]+(?:add|write|fill|finish|complete|document|implement|describe|explain|update)\b)"
+    r"|\b[Ll]orem ipsum dolor\b"
+    r"|\[(?:[Ii]nsert|[Pp]laceholder|[Ff]ill in|[Aa]dd your)\b[^\]\n]{0,60}\](?!\()"
+)
+_UNFINISHED = Marks(
+    "TODO", "FIXME", "TBD", "XXX", "orem ipsum", "[Insert", "[insert", "[Placeholder",
+    "[placeholder", "[Fill in", "[fill in", "[Add your", "[add your",
+)  # fmt: skip
+
+
+@rule(
+    "todo-left",
+    "body",
+    why="A model takes a left-over TODO or placeholder for an instruction.",
+    levels=warnings(),
+    source=SKILLEVAL,
+    bad=_body("TODO: describe the output format."),
+    good=_body("The output is one JSON object."),
+)
+def todo_left(skill: Skill) -> Iterator[Problem]:
+    """TODO, FIXME, TBD and placeholders in running text."""
+    if not _UNFINISHED.of(skill.document):
+        return
+    count = 0
+    for match in _prose(skill, _TODO):
+        line = skill.document.line_text(match.start())
+        if count == _MAX_REPEATS or line.lstrip().startswith("|") or _in_quotes(line, match[0]):
+            continue
+        count += 1
+        yield Problem(
+            f'left over: "{shorten(line.strip())}"; finish it or take it out', Span(*match.span())
+        )
+
+
+def _in_quotes(line: str, match: str) -> bool:
+    """Whether it is quoted, as in: Search for "TODO:"."""
+    at = line.find(match.strip())
+    return at > 0 and line[at - 1] in "\"'“‘"
+
+
+_MCP = Marks("MCP")
+_SERVER_WORD = re.compile(r"\bMCP\b")
+_TOOL_NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+\Z")
+_CALLS_TOOL = re.compile(r"\b(?:tool|tools|call|calls|use|using|invoke|run)\b", re.IGNORECASE)
+
+
+@rule(
+    "mcp-tool-unqualified",
+    "body",
+    why="With several MCP servers a bare tool name may not resolve; Server:tool always does.",
+    levels=warnings(),
+    source=PRACTICE,
+    bad=_body("Call the `create_issue` tool of the GitHub MCP server."),
+    good=_body("Call the `GitHub:create_issue` tool of the GitHub MCP server."),
+)
+def mcp_tool_unqualified(skill: Skill) -> Iterator[Problem]:
+    """A tool named without its server, in a line that is about an MCP tool."""
+    if not _MCP.of(skill.document):
+        return
+    names: list[str] = []
+    first: Span | None = None
+    for span, name in skill.markdown.code_spans:
+        if not _TOOL_NAME.match(name):
+            continue
+        line = skill.document.line_text(span.start)
+        if _SERVER_WORD.search(line) and _CALLS_TOOL.search(line) and "tool" in line.lower():
+            first = first or span
+            if name not in names:
+                names.append(name)
+    if first:
+        yield Problem(
+            f"MCP tool without its server: {listing(names, 3)}; write Server:{names[0]}", first
+        )
+
+
+_ITEM = r"`?[A-Za-z][\w.+-]*`?(?: [A-Z][\w.+-]*)?"
+_MENU = re.compile(
+    rf"\b(?:[Yy]ou (?:can|could|may|might) (?:use|choose|pick|try)|[Uu]se (?:either|any of)|"
+    rf"[Cc]hoose (?:from|between|among)|[Oo]ptions include|[Pp]ick (?:one of|between|from))"
+    rf":? {_ITEM}(?:, {_ITEM}){{2,}},? (?:or|and) {_ITEM}"
+    rf"|\b[Uu]se {_ITEM}, or {_ITEM}, or {_ITEM}"
+)
+_MENU_WORDS = Marks(
+    "ou can ", "ou could ", "ou may ", "ou might ", "se either", "se any of", "hoose ",
+    "ptions include", "ick one of", "ick between", "ick from", ", or ",
+)  # fmt: skip
+_DEFAULT = re.compile(
+    r"\b(?:default|prefer|recommend|first choice|start with|unless|if .{3,40} use|otherwise|"
+    r"usually)",
+    re.IGNORECASE,
+)
+
+
+@rule(
+    "option-menu",
+    "body",
+    why="A menu of equal options makes a model choose at random; a default with an escape hatch "
+    "does not.",
+    levels=warnings(),
+    source=PRACTICE,
+    bad=_body("You can use pypdf, pdfplumber, PyMuPDF, or pdf2image."),
+    good=_body("Use pdfplumber. For scans, use pdf2image with pytesseract."),
+)
+def option_menu(skill: Skill) -> Iterator[Problem]:
+    """Four or more alternatives and no default near them."""
+    for line in _MENU_WORDS.lines(skill.document):
+        match = _MENU.search(skill.document.text, max(line.start, skill.front.body), line.end)
+        if not match or skill.markdown.in_code(match.start()):
+            continue
+        start = skill.document.text.rfind("\n\n", 0, match.start()) + 1
+        end = skill.document.text.find("\n\n", match.end())
+        paragraph = skill.document.text[start : end if end >= 0 else None]
+        if not _DEFAULT.search(paragraph):
+            yield Problem(
+                f'a menu without a default: "{shorten(match[0])}"; name the one to use and when '
+                "to use another",
+                Span(*match.span()),
+            )

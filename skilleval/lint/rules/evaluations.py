@@ -1,0 +1,133 @@
+"""Whether a skill brings evaluations, and whether these can tell anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skilleval.lint.contract import PRACTICE, SKILLEVAL
+from skilleval.lint.evaluations import Case, is_evaluation_file, look_at
+from skilleval.lint.model import Problem, notes, warnings
+from skilleval.lint.registry import rule
+from skilleval.lint.rules.files import GOOD
+from skilleval.lint.wording import listing, plural, shorten
+from skilleval.skill import Document, Skill
+
+_LEAST = 3
+_CASE = '{"skills": ["pdf-tools"], "query": "Read a.pdf", "expected_behavior": ["Reads a.pdf"]}'
+_NEGATIVE = _CASE[:-1] + ', "should_trigger": false}'
+_ENOUGH = {
+    "pdf-tools/SKILL.md": GOOD,
+    "pdf-tools/evals/evals.json": f"[{_CASE}, {_CASE}, {_NEGATIVE}]",
+}
+
+
+def _with_evals(text: str) -> dict[str, str]:
+    return {"pdf-tools/SKILL.md": GOOD, "pdf-tools/evals/evals.json": text}
+
+
+def _files(skill: Skill) -> Iterator[tuple[Document, list[Case] | str | None]]:
+    for entry in skill.entries:
+        if entry.kind == "file" and is_evaluation_file(entry.name):
+            document = skill.file(entry.name)
+            if document is not None:
+                yield document, look_at(document)
+
+
+def _cases(skill: Skill) -> list[Case]:
+    return [case for _, cases in _files(skill) if isinstance(cases, list) for case in cases]
+
+
+def _readable(skill: Skill) -> bool:
+    return skill.trouble is None and skill.front.readable and bool(skill.body.strip())
+
+
+@rule(
+    "evals-none",
+    "evaluations",
+    why="Whether a skill is found and helps shows only in evaluations.",
+    levels=notes(),
+    source=PRACTICE,
+    bad=GOOD,
+    good=_ENOUGH,
+)
+def evals_none(skill: Skill) -> Iterator[Problem]:
+    """The folder brings no evaluations."""
+    if _readable(skill) and not any(is_evaluation_file(entry.name) for entry in skill.entries):
+        yield Problem("no evaluations: add at least three under evals/, one that must not activate")
+
+
+@rule(
+    "evals-few",
+    "evaluations",
+    why="Fewer than three cases tell chance from effect in no case.",
+    levels=notes(),
+    source=PRACTICE,
+    bad=_with_evals(f"[{_CASE}]"),
+    good=_ENOUGH,
+)
+def evals_few(skill: Skill) -> Iterator[Problem]:
+    """One or two cases in all files together."""
+    cases = _cases(skill)
+    if 0 < len(cases) < _LEAST:
+        yield Problem(f"{plural(len(cases), 'evaluation')}: write at least {_LEAST}")
+
+
+@rule(
+    "evals-no-negative",
+    "evaluations",
+    why="A skill that always fires passes every positive case; only a case in which it must not "
+    "activate finds that out.",
+    levels=notes(),
+    source=SKILLEVAL,
+    bad=_with_evals(f"[{_CASE}, {_CASE}, {_CASE}]"),
+    good=_ENOUGH,
+)
+def evals_no_negative(skill: Skill) -> Iterator[Problem]:
+    """No case in which the skill must stay out."""
+    cases = _cases(skill)
+    if len(cases) >= _LEAST and not any(case.negative for case in cases):
+        yield Problem(
+            f"none of {plural(len(cases), 'evaluation')} must not activate the skill: add one that "
+            "looks similar and is not for it"
+        )
+
+
+@rule(
+    "evals-ungradeable",
+    "evaluations",
+    why="A case without expected behaviour can't be graded: it passes whatever happens.",
+    levels=warnings(),
+    source=SKILLEVAL,
+    bad=_with_evals('[{"prompt": "Read a.pdf", "expected_output": "text"}]'),
+    good=_ENOUGH,
+)
+def evals_ungradeable(skill: Skill) -> Iterator[Problem]:
+    """Cases with a query and nothing to check, in every file."""
+    for document, cases in _files(skill):
+        if not isinstance(cases, list):
+            continue
+        bad = [shorten(case.query, 40) or "(no query)" for case in cases if not case.gradeable]
+        if bad:
+            yield Problem(
+                f"ungradeable: {plural(len(bad), 'case')} without expected behaviour ("
+                f"{listing(bad, 3)}); add what must be true of the answer",
+                document=document,
+            )
+
+
+@rule(
+    "evals-broken",
+    "evaluations",
+    why="An evaluation file that can't be read, or holds no case, is never run.",
+    levels=warnings(),
+    source=SKILLEVAL,
+    bad=_with_evals("[{"),
+    good=_ENOUGH,
+)
+def evals_broken(skill: Skill) -> Iterator[Problem]:
+    """Broken or empty evaluation files."""
+    for document, cases in _files(skill):
+        if isinstance(cases, str):
+            yield Problem(f"evaluation file can't be read: {cases}", document=document)
+        elif cases == []:
+            yield Problem("evaluation file holds no case", document=document)

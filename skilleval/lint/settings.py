@@ -1,0 +1,162 @@
+"""Settings for linting, in ``skilleval.toml`` or ``pyproject.toml``.
+
+``[lint]`` in the one, ``[tool.skilleval.lint]`` in the other, from the working directory up
+to the top of its repository; the nearest file with such a table holds.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, get_args
+
+from skilleval.errors import InputError, SettingsError
+from skilleval.lint.engine import Options, unknown_rule
+from skilleval.lint.model import ALL, Severity, Target
+from skilleval.lint.registry import all_rules, rules_by_id
+
+__all__ = ["FAIL_ON", "LintSettings", "choose_rules", "read_settings"]
+
+FailOn = Literal["error", "warning", "note", "never"]
+FAIL_ON: tuple[str, ...] = get_args(FailOn)
+
+
+@dataclass
+class LintSettings:
+    """What a settings file says; everything is optional.
+
+    Attributes:
+        path: the file, or None where there is none.
+        select: ids or groups of the rules to run (default: all).
+        ignore: ids or groups to leave out.
+        exclude: git-style patterns of paths that are not searched for skills.
+        per_path: patterns of shown paths, each with ids or groups to leave out there.
+        severity: other severities for some rules.
+        targets: whose contract counts.
+        fail_on: the least severity that makes the command fail.
+        baseline: path of a baseline, from the settings file's folder.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    select: list[str] = field(default_factory=list)
+    ignore: list[str] = field(default_factory=list)
+    exclude: list[str] = field(default_factory=list)
+    per_path: dict[str, list[str]] = field(default_factory=dict)
+    severity: dict[str, Severity] = field(default_factory=dict)
+    targets: list[Target] = field(default_factory=list)
+    fail_on: FailOn = "error"
+    baseline: str | None = None
+    path: str | None = field(default=None, init=False)
+
+    def options(
+        self,
+        targets: Sequence[Target] = (),
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        suppressions: bool = True,
+    ) -> Options:
+        """What to run, the command line's words before the file's."""
+        chosen = targets or self.targets
+        rules = choose_rules(select or self.select) if select or self.select else None
+        left_out = choose_rules([*self.ignore, *ignore])
+        if left_out:
+            rules = (rules or frozenset(rules_by_id())) - left_out
+        return Options(
+            targets=tuple(t for t in ALL if t in chosen) if chosen else ALL,
+            rules=rules,
+            severity=self.severity,
+            per_path=[(pattern, choose_rules(ids)) for pattern, ids in self.per_path.items()],
+            suppressions=suppressions,
+        )
+
+
+def choose_rules(names: Iterable[str]) -> frozenset[str]:
+    """The rules that ids, groups and ``all`` name.
+
+    Raises:
+        InputError: there is no such rule or group.
+    """
+    chosen: set[str] = set()
+    groups = {rule.group for rule in all_rules()}
+    for name in names:
+        if name == "all":
+            chosen.update(rules_by_id())
+        elif name in groups:
+            chosen.update(rule.id for rule in all_rules() if rule.group == name)
+        elif name in rules_by_id():
+            chosen.add(name)
+        else:
+            raise InputError(unknown_rule(name))
+    return frozenset(chosen)
+
+
+def read_settings(folder: str = ".") -> LintSettings:
+    """The settings that hold in a folder.
+
+    Raises:
+        SettingsError: a settings file is broken or says something that makes no sense.
+    """
+    here = os.path.abspath(folder)
+    while True:
+        for name, keys in (("skilleval.toml", ("lint",)), ("pyproject.toml", _TOOL)):
+            path = os.path.join(here, name)
+            if os.path.isfile(path):
+                table = _table(path, keys)
+                if table is not None:
+                    return _settings(path, table)
+        parent = os.path.dirname(here)
+        if parent == here or os.path.exists(os.path.join(here, ".git")):
+            return LintSettings()
+        here = parent
+
+
+_TOOL = ("tool", "skilleval", "lint")
+
+
+def _table(path: str, keys: Sequence[str]) -> dict[str, Any] | None:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        if keys is _TOOL and b"skilleval" not in data:
+            return None
+        table: Any = tomllib.loads(data.decode("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"can't read {path}: {error}") from None
+    for key in keys:
+        table = table.get(key) if isinstance(table, dict) else None
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise SettingsError(f"{path}: [{'.'.join(keys)}] is not a table")
+    return table
+
+
+def _settings(path: str, table: dict[str, Any]) -> LintSettings:
+    from pydantic import TypeAdapter, ValidationError  # only where there are settings
+
+    written = {name.replace("_", "-"): name for name in _names()}
+    values = {written.get(key, key): value for key, value in table.items()}
+    try:
+        settings = TypeAdapter(LintSettings).validate_python(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]).replace("_", "-")
+        raise SettingsError(
+            f"{path}: {where}: {first['msg']}",
+            remedy=f"The settings are: {', '.join(written)}.",
+        ) from None
+    settings.path = path
+    try:
+        choose_rules([*settings.select, *settings.ignore, *settings.severity])
+        for ids in settings.per_path.values():
+            choose_rules(ids)
+    except InputError as error:
+        raise SettingsError(f"{path}: {error.message}") from None
+    return settings
+
+
+def _names() -> list[str]:
+    return [entry.name for entry in fields(LintSettings) if entry.init]

@@ -1,0 +1,74 @@
+"""Comments that switch a rule off: ``skilleval: ignore RULE -- reason``.
+
+In Markdown inside an HTML comment, in YAML and scripts behind ``#`` or ``//``. On a line of
+its own it holds for the next line, behind something for its own line; ``ignore-file`` holds
+for the whole file, and in SKILL.md also for what is said of files that hold no comments.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from skilleval.skill import Document, Span
+
+__all__ = ["Suppression", "Suppressions", "read_suppressions"]
+
+_MARK = "skilleval:"
+_COMMENT = re.compile(
+    r"(?P<open><!--|\#|//|;)[ \t]*skilleval:[ \t]*(?P<kind>ignore-file|ignore)\b[ \t]*"
+    r"(?P<rules>[a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?"
+    r"(?:[ \t]*(?:--(?!>)|—)[ \t]*(?P<reason>[^\r\n]*?))?[ \t]*(?P<close>-->)?[ \t]*(?=[\r\n]|\Z)"
+)
+
+
+class Suppression(NamedTuple):
+    """One comment: which rules it switches off, where, and why."""
+
+    span: Span
+    rules: tuple[str, ...]
+    line: int | None
+    """The line that it holds for; None for the whole file."""
+    reason: str
+
+
+@dataclass
+class Suppressions:
+    """The comments of one file, and which of their rules were ever needed."""
+
+    comments: list[Suppression] = field(default_factory=list)
+    used: set[tuple[int, str]] = field(default_factory=set)
+
+    def covers(self, rule: str, line: int | None) -> bool:
+        """Whether a comment switches a rule off on a line (None: for the file as a whole)."""
+        covered = False
+        for index, comment in enumerate(self.comments):
+            if rule in comment.rules and comment.line in (None, line):
+                self.used.add((index, rule))
+                covered = True
+        return covered
+
+    def unused(self) -> list[tuple[Suppression, str]]:
+        """Rules that a comment switches off where they had nothing to say."""
+        return [
+            (comment, rule)
+            for index, comment in enumerate(self.comments)
+            for rule in comment.rules
+            if (index, rule) not in self.used
+        ]
+
+
+def read_suppressions(document: Document) -> Suppressions:
+    """The comments of a file."""
+    found = Suppressions()
+    if _MARK not in document.text:
+        return found
+    for match in _COMMENT.finditer(document.text):
+        line = document.position(match.start()).line
+        alone = document.line_text(match.start()).strip() == match[0].strip()
+        where = None if match["kind"] == "ignore-file" else line + 1 if alone else line
+        rules = tuple(r.strip() for r in (match["rules"] or "").split(",") if r.strip())
+        reason = (match["reason"] or "").strip()
+        found.comments.append(Suppression(Span(*match.span()), rules, where, reason))
+    return found

@@ -1,0 +1,106 @@
+"""The line that a skill is listed with, and which descriptions a listing has room for.
+
+Facts measured on Claude Code 2.1.332: the line is ``- name: description``, ``when_to_use``
+follows behind `` - ``, white space is collapsed, angle brackets are escaped, one skill's text
+is cut at 1,536 characters. The listing gets one per cent of the context window, in
+characters (8,000 on a 200,000-token model); what does not fit is listed by its bare name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from skilleval.skill import Skill
+from skilleval.skill.yamltree import Scalar
+
+__all__ = [
+    "CHARACTERS_PER_TOKEN",
+    "LISTING_CUT",
+    "LISTING_SHARE",
+    "Line",
+    "budget",
+    "listed",
+    "listing_text",
+    "without_description",
+]
+
+LISTING_CUT = 1_536
+LISTING_SHARE = 0.01
+CHARACTERS_PER_TOKEN = 4
+"""How the budget counts: one per cent of 200,000 tokens is 8,000 characters."""
+
+
+class Line(NamedTuple):
+    """A skill's line in the listing: the name it is called by, and the text behind it."""
+
+    name: str
+    text: str
+
+    @property
+    def whole(self) -> str:
+        """The line as it stands where there is room."""
+        return f"- {self.name}: {self.text}" if self.text else f"- {self.name}"
+
+    @property
+    def bare(self) -> str:
+        """The line where there is none."""
+        return f"- {self.name}"
+
+
+def budget(context_window: int) -> int:
+    """Characters that the listing may take on a model with so many tokens of context."""
+    return int(context_window * CHARACTERS_PER_TOKEN * LISTING_SHARE)
+
+
+def listing_text(skill: Skill) -> str:
+    """Description and when_to_use as one line of text, before it is cut."""
+    text = skill.description if skill.description is not None else _first_paragraph(skill)
+    when = skill.front.string("when_to_use")
+    joined = f"{text} - {when}" if when else text
+    return " ".join(joined.split())
+
+
+def _first_paragraph(skill: Skill) -> str:
+    """What Claude Code lists for a skill without a description."""
+    for block in skill.body.replace("\r\n", "\n").split("\n\n"):
+        text = block.strip()
+        if text and not text.startswith(("#", "```", "---")):
+            return text
+    return ""
+
+
+def listed(skill: Skill) -> Line | None:
+    """A skill's line, or None where it is hidden from the model."""
+    hidden = skill.front.fields.get("disable-model-invocation")
+    if hidden and (hidden.text or "").lower() in ("true", "yes", "on", "1"):
+        return None
+    name, own = skill.folder_name, skill.front.fields.get("name")
+    if own and isinstance(own.value, Scalar) and own.value.value not in ("", name):
+        name = f"{name} ({own.value.value})"
+    plugin = skill.found.catalog.plugin
+    if plugin:
+        name = f"{plugin}:{name}"
+    text = listing_text(skill)
+    if len(text) > LISTING_CUT:
+        text = text[: LISTING_CUT - 1] + "…"
+    return Line(name, text.replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def without_description(lines: Sequence[Line], characters: int) -> list[Line]:
+    """The lines that a budget has no room to show whole.
+
+    All names come first; what is left of the budget goes to descriptions, in the order of
+    the listing.
+    """
+    if sum(len(line.whole) + 1 for line in lines) <= characters:
+        return []
+    left = characters - sum(len(line.bare) + 1 for line in lines)
+    lost = []
+    for line in lines:
+        extra = len(line.whole) - len(line.bare)
+        if extra and extra > left:
+            lost.append(line)
+        else:
+            left -= extra
+    return lost
