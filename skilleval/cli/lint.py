@@ -28,7 +28,7 @@ __all__ = ["command"]
     "--target",
     "targets",
     multiple=True,
-    type=click.Choice([*ALL, "all"]),
+    type=click.Choice([*(target.value for target in Target), "all"]),
     help="Whose contract counts; may be repeated. [default: all]",
 )
 @click.option("--select", multiple=True, metavar="RULES", help="Run only these rules or groups.")

@@ -7,7 +7,7 @@ import gc
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
@@ -16,6 +16,7 @@ from skilleval.lint.model import (
     CatalogProblem,
     Finding,
     FixView,
+    Levels,
     Place,
     Problem,
     Rule,
@@ -29,11 +30,13 @@ from skilleval.lint.suppress import Suppressions, read_suppressions
 from skilleval.prompt.listing import listed
 from skilleval.skill import Discovery, Document, Found, Skill
 
-__all__ = ["LintReport", "Options", "lint", "lint_skill", "shown_path", "unknown_rule"]
+__all__ = ["LintReport", "Options", "lint", "lint_skill", "problems", "shown_path", "unknown_rule"]
 
 _PARALLEL_FROM = 64
 """Skills from which starting a second process pays."""
 _EXCERPT = 300
+_FILE_GROUPS = ("file", "safety")
+"""What is looked at where SKILL.md has no text of its own to judge."""
 
 
 @dataclass(frozen=True)
@@ -144,12 +147,18 @@ def lint_skill(found: Found, options: Options, skill: Skill | None = None) -> Sk
     """Run the rules for one skill; catalog rules need all of them and are not run here."""
     skill = skill or Skill(found)
     run = _SkillRun(skill, options)
-    for rule in all_rules():
-        if rule.check and options.runs(rule.id):
-            for problem in rule.check(skill):
-                run.add(rule, problem)
+    for rule, problem in problems(skill, options):
+        run.add(rule, problem)
     run.check_suppressions()
     return run.report
+
+
+def problems(skill: Skill, options: Options) -> Iterator[tuple[Rule, Problem]]:
+    """What the rules that are on say of one skill."""
+    for rule in all_rules():
+        if rule.check and options.runs(rule.id) and (skill.has_text or rule.group in _FILE_GROUPS):
+            for problem in rule.check(skill):
+                yield rule, problem
 
 
 class _SkillRun:
@@ -170,9 +179,9 @@ class _SkillRun:
             name=skill.name,
             description=skill.description,
             catalog=shown_path(catalog.folder),
-            readable=skill.trouble is None and skill.front.readable,
+            readable=skill.has_text and skill.front.readable,
             digest=hashlib.blake2b(document.data, digest_size=16).digest(),
-            listed=listed(skill) if skill.trouble is None else None,
+            listed=listed(skill) if skill.has_text else None,
             name_at=_field_place(skill, "name"),
             description_at=_field_place(skill, "description"),
             suppressions=self._comments(document) if options.suppressions else Suppressions(),
@@ -257,18 +266,26 @@ def _finding(
     levels: Mapping[Target, Severity] | None,
 ) -> Finding | None:
     """A finding with the severities that settings give it; None where nobody minds."""
-    found = rule.levels if levels is None else levels
-    chosen = {target: found[target] for target in options.targets if target in found}
-    if not chosen:
+    chosen, severity = _levels(options, rule.id, rule.levels if levels is None else levels)
+    if severity is None:
         return None
     for pattern, left_out in options.per_path:
         if rule.id in left_out and fnmatch(path, pattern):
             return None
-    override = options.severity.get(rule.id)
+    return Finding(rule.id, severity, chosen, path, *place[:4], message, rule.source, place.excerpt)
+
+
+def _levels(
+    options: Options, rule: str, levels: Levels
+) -> tuple[dict[Target, Severity], Severity | None]:
+    """How bad something is for the chosen targets, and for the one that minds most."""
+    chosen = {target: levels[target] for target in options.targets if target in levels}
+    if not chosen:
+        return chosen, None
+    override = options.severity.get(rule)
     if override:
         chosen = dict.fromkeys(chosen, override)
-    severity = max(chosen.values(), key=lambda level: level.rank)
-    return Finding(rule.id, severity, chosen, path, *place[:4], message, rule.source, place.excerpt)
+    return chosen, next(level for level in Severity if level in chosen.values())
 
 
 def _lint_together(reports: list[SkillReport], options: Options) -> list[Finding]:

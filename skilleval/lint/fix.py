@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from skilleval.errors import InputError
 from skilleval.files import write_atomically
 from skilleval.lint.engine import Options, shown_path
+from skilleval.lint.engine import problems as found_problems
 from skilleval.lint.model import Edit, Fix, Problem
-from skilleval.lint.registry import all_rules
 from skilleval.lint.suppress import read_suppressions
 from skilleval.skill import Document, Found, Skill
 
@@ -105,18 +105,15 @@ def group_renames(problems: Iterable[Problem]) -> list[str]:
 def _fixable(skill: Skill, options: Options, unsafe: bool) -> Iterator[Problem]:
     if skill.found.linked or skill.trouble:
         return  # never write through a link
-    for rule in all_rules():
-        if not rule.check or not options.runs(rule.id):
+    for rule, problem in found_problems(skill, options):
+        if not problem.fix or not (problem.fix.safe or unsafe):
             continue
-        for problem in rule.check(skill):
-            if not problem.fix or not (problem.fix.safe or unsafe):
-                continue
-            document = problem.document or skill.document
-            line = document.position(problem.span.start).line if problem.span else 1
-            off = options.suppressions and read_suppressions(document).covers(rule.id, line)
-            levels = rule.levels if problem.levels is None else problem.levels
-            if not off and document.bad_byte is None and any(t in levels for t in options.targets):
-                yield problem
+        document = problem.document or skill.document
+        line = document.position(problem.span.start).line if problem.span else 1
+        off = options.suppressions and read_suppressions(document).covers(rule.id, line)
+        levels = rule.levels if problem.levels is None else problem.levels
+        if not off and document.bad_byte is None and any(t in levels for t in options.targets):
+            yield problem
 
 
 def _by_document(skill: Skill, problems: Iterable[Problem]) -> list[tuple[Document, list[Fix]]]:

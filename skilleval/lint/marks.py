@@ -2,7 +2,8 @@
 
 Most rules about running text have nothing to say of most files. Each names the words without
 which it can't find anything; all of them are looked for together (Aho-Corasick), and a rule
-goes on only where one of its words stands.
+goes on only where one of its words stands. No word may be part of another one: of two that
+overlap in a text, only the first is found.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import TYPE_CHECKING
 from skilleval.skill import Document, Span
 
 if TYPE_CHECKING:
-    from ahocorasick_rs import AhoCorasick
+    from ahocorasick_rs import BytesAhoCorasick
 
 __all__ = ["Marks"]
 
 _words: list[str] = []
-_matcher: AhoCorasick | None = None
+_matcher: BytesAhoCorasick | None = None
 
 
 class Marks:
@@ -47,12 +48,21 @@ class Marks:
 
 def _occurrences(document: Document) -> dict[str, list[int]]:
     global _matcher
-    if document.marks is None:
+    found: dict[str, list[int]] | None = document.memo.get("marks")
+    if found is None:
         if _matcher is None:
-            from ahocorasick_rs import AhoCorasick, Implementation
+            from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-            _matcher = AhoCorasick(_words, implementation=Implementation.DFA)
-        document.marks = {}
-        for index, start, _ in _matcher.find_matches_as_indexes(document.text, overlapping=True):
-            document.marks.setdefault(_words[index], []).append(start)
-    return document.marks
+            words = [word.encode() for word in _words]
+            _matcher = BytesAhoCorasick(words, implementation=Implementation.DFA)
+        found = document.memo["marks"] = {}
+        at = before = 0  # the same place, in characters and in bytes
+        ascii_only = not document.beyond_ascii
+        for index, start, _ in _matcher.find_matches_as_indexes(document.data):
+            if ascii_only:
+                at = start
+            else:
+                at += len(document.data[before:start].decode("utf-8", "replace"))
+                before = start
+            found.setdefault(_words[index], []).append(at)
+    return found

@@ -42,7 +42,7 @@ class Target(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad a finding is for a target: an error breaks the target's contract."""
+    """How bad a finding is for a target, the worst first: an error breaks its contract."""
 
     ERROR = "error"
     WARNING = "warning"

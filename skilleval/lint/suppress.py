@@ -15,7 +15,7 @@ from skilleval.skill import Document, Span
 
 __all__ = ["Suppression", "Suppressions", "read_suppressions"]
 
-_MARK = "skilleval:"
+_MARK = b"skilleval:"
 _COMMENT = re.compile(
     r"(?P<open><!--|\#|//|;)[ \t]*skilleval:[ \t]*(?P<kind>ignore-file|ignore)\b[ \t]*"
     r"(?P<rules>[a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?"
@@ -62,7 +62,7 @@ class Suppressions:
 def read_suppressions(document: Document) -> Suppressions:
     """The comments of a file."""
     found = Suppressions()
-    if _MARK not in document.text:
+    if _MARK not in document.data:
         return found
     for match in _COMMENT.finditer(document.text):
         line = document.position(match.start()).line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["BOM", "Document", "Position", "Span"]
 
@@ -37,21 +37,30 @@ class Document:
     Attributes:
         name: path inside its skill folder, with forward slashes.
         data: the bytes as read.
-        text: the bytes as UTF-8; what is not UTF-8 shows as U+FFFD.
-        bad_byte: offset of the first byte that is not UTF-8, or None.
-        marks: where the words that linting looks for stand (`skilleval.lint.marks`).
+        memo: what others have worked out about the text, so that it is done once.
     """
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
         self.data = data
-        self.bad_byte: int | None = None
-        self.marks: dict[str, list[int]] | None = None
+        self.memo: dict[str, Any] = {}
+
+    @cached_property
+    def text(self) -> str:
+        """The bytes as UTF-8; what is not UTF-8 shows as U+FFFD."""
+        return self._decoded[0]
+
+    @property
+    def bad_byte(self) -> int | None:
+        """Offset of the first byte that is not UTF-8, or None."""
+        return self._decoded[1]
+
+    @cached_property
+    def _decoded(self) -> tuple[str, int | None]:
         try:
-            self.text = data.decode("utf-8")
+            return self.data.decode("utf-8"), None
         except UnicodeDecodeError as error:
-            self.bad_byte = error.start
-            self.text = data.decode("utf-8", "replace")
+            return self.data.decode("utf-8", "replace"), error.start
 
     @cached_property
     def beyond_ascii(self) -> str:

@@ -18,7 +18,6 @@ JUNK = frozenset(
         ".hg",
         ".svn",
         ".DS_Store",
-        "__pycache__",
         "node_modules",
         ".venv",
         "venv",
@@ -28,7 +27,10 @@ JUNK = frozenset(
         ".ruff_cache",
     }
 )
-"""Names that never belong to a skill: version control, caches, installed packages."""
+"""Names that never belong to a skill: version control, caches, installed packages.
+
+Not ``__pycache__``: Python runs byte code that lies there in place of the source beside it.
+"""
 
 
 class IgnoreFile:

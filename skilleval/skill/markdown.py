@@ -16,7 +16,7 @@ import pyromark
 
 from skilleval.skill.document import Span
 
-__all__ = ["CodeBlock", "CodeSpan", "Heading", "Link", "Markdown"]
+__all__ = ["CodeBlock", "CodeSpan", "Heading", "Link", "Markdown", "heading_anchor"]
 
 _OPTIONS = (
     pyromark.Options.ENABLE_TABLES
@@ -132,7 +132,7 @@ class Markdown:
         for heading in self.headings:
             if heading.anchor:
                 found.add(heading.anchor.lower())
-            base = _SLUG_DROPS.sub("", heading.text.strip().lower()).replace(" ", "-")
+            base = heading_anchor(heading.text)
             slug, count = base, 0
             while slug in found:
                 count += 1
@@ -142,6 +142,11 @@ class Markdown:
             html = self._text[span.start : span.end]
             found.update(m[1].lower() for m in _HTML_ID.finditer(html))
         return frozenset(found)
+
+
+def heading_anchor(text: str) -> str:
+    """A heading's anchor as GitHub makes it, before repeated ones are numbered."""
+    return _SLUG_DROPS.sub("", text.strip().lower()).replace(" ", "-")
 
 
 def _places(body: str, shift: int) -> Callable[[Any], Span]:

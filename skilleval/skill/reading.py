@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Mapping
 from enum import StrEnum
@@ -39,6 +40,8 @@ _NOT_TEXT = frozenset(
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer must not block us
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_VISIBLE = re.compile("[^\ufeff \t\r\n]")
+_POINTER = re.compile(r"\s*(?:\.{1,2}/|~?/|[\w.-]+/)[^\s:*?\"<>|]{1,300}\s*\Z")
 
 
 class TroubleKind(StrEnum):
@@ -97,6 +100,19 @@ class Skill:
     def name(self) -> str:
         """What the skill calls itself; the folder's name where it says nothing usable."""
         return self.front.string("name") or self.folder_name
+
+    @cached_property
+    def is_pointer(self) -> bool:
+        """SKILL.md holds only a path: a symbolic link that was checked out as text."""
+        text = self.document.text
+        return len(text) < 400 and "\n" not in text.strip() and bool(_POINTER.match(text))
+
+    @cached_property
+    def has_text(self) -> bool:
+        """SKILL.md could be read, is UTF-8, is not blank, and is more than a pointer."""
+        if self.trouble or self.document.bad_byte is not None or self.is_pointer:
+            return False
+        return bool(_VISIBLE.search(self.document.text))
 
     @property
     def description(self) -> str | None:

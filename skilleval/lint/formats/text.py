@@ -16,6 +16,7 @@ __all__ = ["render", "summary"]
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _WIDTH = 110
+_MAX_VERDICTS = 30
 
 Paint = Callable[..., str]
 
@@ -82,6 +83,12 @@ def _columns(text: str) -> int:
 
 def summary(report: LintReport, style: Paint = _plain) -> Iterator[str]:
     """Verdicts by target, and what was found, fixed, known and passed over."""
+    failing = [s for s in report.skills if Verdict.FAIL in s.verdicts.values()]
+    for skill in failing[:_MAX_VERDICTS]:
+        targets = [t for t, verdict in skill.verdicts.items() if verdict is Verdict.FAIL]
+        yield f"{style('fail', fg='red')} {escape(skill.path)}: {', '.join(targets)}"
+    if len(failing) > _MAX_VERDICTS:
+        yield f"… and {plural(len(failing) - _MAX_VERDICTS, 'skill')} more that fail"
     for target in report.targets:
         passed = sum(skill.verdicts[target] is Verdict.PASS for skill in report.skills)
         failed = len(report.skills) - passed

@@ -39,7 +39,7 @@ def _prose(skill: Skill, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
 )
 def body_empty(skill: Skill) -> Iterator[Problem]:
     """Nothing below the frontmatter."""
-    if skill.front.state is State.OK and not skill.body.strip():
+    if skill.front.state is State.OK and (not skill.body or skill.body.isspace()):
         end = len(skill.document.text)
         yield Problem("no instructions below the frontmatter", Span(end, end))
 
@@ -110,10 +110,7 @@ _USUAL_FOLDERS = frozenset(
 )
 def backslash_path(skill: Skill) -> Iterator[Problem]:
     """A path of the skill written with back slashes."""
-    text = skill.document.text
-    if "\\" not in skill.body:
-        return
-    for match in _BACKSLASH.finditer(text, skill.front.body):
+    for match in _backslashed(skill):
         path = match[0].replace("\\", "/").rstrip(".")
         known = path in skill.names
         if not known and not (match[1] in _USUAL_FOLDERS and re.search(r"\.\w{1,5}\Z", path)):
@@ -123,11 +120,21 @@ def backslash_path(skill: Skill) -> Iterator[Problem]:
         yield Problem(f"back slashes in the path {match[0]}: write {path}", span, fix=fix)
 
 
+def _backslashed(skill: Skill) -> Iterator[re.Match[str]]:
+    """Words with back slashes in them, looked for on the lines that hold one."""
+    text = skill.document.text
+    at = text.find("\\", skill.front.body)
+    while at >= 0:
+        line = skill.document.line_at(at)
+        yield from _BACKSLASH.finditer(text, max(line.start, skill.front.body), line.end)
+        at = text.find("\\", line.end)
+
+
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
     r"Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
-_YEAR = re.compile(r"\b20[12]\d\b(?![-/.]?\d)")
+_YEAR = re.compile(r"20[12]\d\b(?![-/.]?\d)")
 _DATED = re.compile(
     r"\b(?:[Aa]s of|[Uu]ntil|[Bb]efore|[Aa]fter|[Ss]tarting(?: in| from)?|[Ee]ffective|"
     r"[Cc]urrently|will be (?:deprecated|removed|sunset|discontinued) (?:in|on|by|after))"

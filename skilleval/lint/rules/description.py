@@ -177,6 +177,7 @@ _SECOND_PERSON = re.compile(
     r"\A(?:You (?:can|are|will|should|must|have)\b|Your\b)|(?:\A|(?<=[.!?] ))You are an? |"
     r"\b(?:helps|lets|allows|enables|guides|teaches) you\b|\bYou can use this\b"
 )
+_PRONOUNS = frozenset("I We You Your you me me, me. you, you.".split())
 
 
 @rule(
@@ -192,6 +193,8 @@ _SECOND_PERSON = re.compile(
 def description_person(skill: Skill) -> Iterator[Problem]:
     """First or second person."""
     text = skill.description or ""
+    if _PRONOUNS.isdisjoint(text.replace("'", " ").split()):
+        return
     match = _FIRST_PERSON.search(text) or _SECOND_PERSON.search(text)
     if match:
         yield Problem(

@@ -38,7 +38,7 @@ def _cases(skill: Skill) -> list[Case]:
 
 
 def _readable(skill: Skill) -> bool:
-    return skill.trouble is None and skill.front.readable and bool(skill.body.strip())
+    return skill.front.readable and not skill.body.isspace() and skill.body != ""
 
 
 @rule(

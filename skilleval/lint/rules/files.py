@@ -22,7 +22,6 @@ description: Extracts text and tables from PDF files. Use when the user asks abo
 Run `pdftotext` on the file.
 """
 
-_POINTER = re.compile(r"\s*(?:\.{1,2}/|~?/|[\w.-]+/)[^\s:*?\"<>|]{1,300}\s*\Z")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _NOT_CONTROL = bytes(b for b in range(256) if b in b"\t\n\r" or (b >= 32 and b != 127))
 _LONE_CR = re.compile(r"\r(?!\n)")
@@ -102,18 +101,12 @@ def skill_file_linked(skill: Skill) -> Iterator[Problem]:
 )
 def pointer_file(skill: Skill) -> Iterator[Problem]:
     """SKILL.md holds nothing but the path of another file."""
-    if is_pointer(skill):
+    if skill.is_pointer:
         target = skill.document.text.strip()
         yield Problem(
             f"pointer file: it holds only the path {target}, as a symbolic link does that was "
             "checked out as text; put the skill itself here, or check out with core.symlinks=true"
         )
-
-
-def is_pointer(skill: Skill) -> bool:
-    """Whether SKILL.md is a checked-out symbolic link."""
-    text = skill.document.text
-    return len(text) < 400 and "\n" not in text.strip() and bool(_POINTER.match(text))
 
 
 @rule(

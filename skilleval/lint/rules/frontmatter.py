@@ -15,7 +15,7 @@ from skilleval.lint.contract import (
 )
 from skilleval.lint.model import Edit, Fix, Problem, Target, errors, notes, warnings
 from skilleval.lint.registry import rule
-from skilleval.lint.rules.files import GOOD, is_pointer
+from skilleval.lint.rules.files import GOOD
 from skilleval.lint.wording import quoted, shorten
 from skilleval.skill import Skill, Span, State
 from skilleval.skill.yamltree import (
@@ -35,14 +35,6 @@ _TOP_LEVEL_LINE = re.compile(r"""(?P<key>[\w"'-]+[ \t]*:[ \t]+)(?P<value>[^\r\n]
 _MAX_EXPANSION = 1_000
 
 
-def _has_text(skill: Skill) -> bool:
-    """Whether there is a text whose frontmatter could be missing."""
-    document = skill.document
-    if skill.trouble or document.bad_byte is not None or is_pointer(skill):
-        return False
-    return bool(document.text.strip("\ufeff \t\r\n"))
-
-
 @rule(
     "frontmatter-missing",
     "frontmatter",
@@ -54,8 +46,6 @@ def _has_text(skill: Skill) -> bool:
 )
 def frontmatter_missing(skill: Skill) -> Iterator[Problem]:
     """No frontmatter, or one in a code fence."""
-    if not _has_text(skill):
-        return
     first = skill.document.line_at(0)
     if skill.front.state is State.FENCED:
         yield Problem(
@@ -85,7 +75,7 @@ def frontmatter_missing(skill: Skill) -> Iterator[Problem]:
 )
 def frontmatter_late(skill: Skill) -> Iterator[Problem]:
     """Something stands above the opening delimiter."""
-    if skill.front.state is not State.LATE or not _has_text(skill):
+    if skill.front.state is not State.LATE:
         return
     text = skill.document.text
     opening = text.rfind("---", 0, skill.front.block.start)
@@ -113,7 +103,7 @@ def frontmatter_late(skill: Skill) -> Iterator[Problem]:
 )
 def frontmatter_unclosed(skill: Skill) -> Iterator[Problem]:
     """The opening delimiter has no closing one."""
-    if skill.front.state is not State.UNCLOSED or not _has_text(skill):
+    if skill.front.state is not State.UNCLOSED:
         return
     text = skill.document.text
     like = _UNCLOSED_LIKE.search(text, skill.front.block.start)
@@ -143,7 +133,7 @@ def frontmatter_unclosed(skill: Skill) -> Iterator[Problem]:
 def yaml_error(skill: Skill) -> Iterator[Problem]:
     """The frontmatter can't be parsed."""
     problem = skill.front.problem
-    if problem is None or problem.kind != "syntax" or skill.document.bad_byte is not None:
+    if problem is None or problem.kind != "syntax":
         return
     document = skill.document
     line = document.line_at(problem.offset)

@@ -32,18 +32,23 @@ def documents(skill: Skill) -> Iterator[Document]:
 
 def _odd(document: Document) -> list[re.Match[str]]:
     """Suspect characters, without those that stand where they belong."""
+    found: list[re.Match[str]] | None = document.memo.get("odd characters")
+    if found is None:
+        found = document.memo["odd characters"] = list(_suspect(document))
+    return found
+
+
+def _suspect(document: Document) -> Iterator[re.Match[str]]:
     text = document.text
     if not _ODD.search(document.beyond_ascii):
-        return []
-    found = []
+        return
     for match in _ODD.finditer(text):
         character = match[0][0]
         if character == "\ufeff" and match.start() == 0:
             continue  # a byte order mark
         if character in _JOINERS and not _between_latin(text, match.start()):
             continue
-        found.append(match)
-    return found
+        yield match
 
 
 def _between_latin(text: str, at: int) -> bool:
@@ -175,7 +180,7 @@ _ORDER = re.compile(
 )
 _FAR_RIGHT = re.compile(r"[ \t\u00a0\u2003\u3000]{150}[ \t\u00a0\u2003\u3000]*(\S[^\n]*)")
 _FAR_BELOW = re.compile(r"\n(?:[ \t\r]*\n){60,}[ \t\r]*(\S[^\n]*)")
-_MANY_BLANKS = (" " * 150, "\t" * 40, "\u00a0" * 40, "\n" * 30, "\n\r" * 30, "\n \n \n \n ")
+_MANY_BLANKS = Marks(" " * 100, "\t" * 40, "\u00a0" * 40, "\n" * 30, "\r\n" * 30, " \n \n \n \n")
 
 
 @rule(
@@ -193,7 +198,7 @@ def hidden_instructions(skill: Skill) -> Iterator[Problem]:
     for document in documents(skill):
         if _HIDING_HTML.of(document):
             yield from _hidden_html(skill, document)
-        if any(blank in document.text for blank in _MANY_BLANKS):
+        if _MANY_BLANKS.of(document):
             yield from _padded(document)
 
 

@@ -1,0 +1,117 @@
+"""Relative links of a skill's Markdown files, and whether they lead anywhere.
+
+Most files have links and nothing wrong with them. So a pattern first finds whatever may be a
+link, and only a file in which one of those matters is parsed, which tells what really is one
+(and not, for instance, an example in a code block).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from skilleval.skill import Document, Skill, Span
+from skilleval.skill.discovery import is_inside
+from skilleval.skill.markdown import heading_anchor
+
+__all__ = ["Link", "anchor_exists", "exists", "links"]
+
+# Both begin with plain text, which is what makes searching for them fast.
+_LIKE_LINK = re.compile(r"\]\([ \t]*<?([^\s)>]+)")
+_LIKE_DEFINITION = re.compile(r"\]:[ \t]*<?([^\s>]+)")
+_LIKE_HEADING = re.compile(r"\n#{1,6}[ \t]+([^\r\n]*)")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\")
+_TEMPLATE = re.compile(r"[${}<>*]|\.\.\.|…|%7[Bb]|\[|\]")
+_NOT_PROSE = ("evals/", "tests/")
+
+
+class Link(NamedTuple):
+    """A relative link.
+
+    ``path`` counts from the skill folder and is empty for a link inside the same file;
+    ``written`` is the target as it stands there.
+    """
+
+    span: Span
+    path: str
+    fragment: str
+    written: str
+
+    @property
+    def leaves(self) -> bool:
+        """Whether it leads out of the skill folder."""
+        return self.path == ".." or self.path.startswith("../")
+
+
+def links(
+    skill: Skill, wanted: Callable[[Document, Link], bool]
+) -> Iterator[tuple[Document, Link]]:
+    """The links of SKILL.md and the Markdown files beside it that a rule wants."""
+    for document in (skill.document, *skill.texts):
+        if not document.name.lower().endswith(".md") or document.name.startswith(_NOT_PROSE):
+            continue
+        if any(wanted(document, link) for link in _perhaps(document)):
+            for found in skill.markdown_of(document).links:
+                link = _link(document, found.target, found.span)
+                if link and wanted(document, link):
+                    yield document, link
+
+
+def _perhaps(document: Document) -> list[Link]:
+    """What looks like a relative link, in code or not."""
+    found: list[Link] | None = document.memo.get("links")
+    if found is None:
+        matches = chain(*(p.finditer(document.text) for p in (_LIKE_LINK, _LIKE_DEFINITION)))
+        like = (_link(document, match[1], Span(*match.span())) for match in matches)
+        found = document.memo["links"] = [link for link in like if link]
+    return found
+
+
+def _link(document: Document, target: str, span: Span) -> Link | None:
+    """What a link's target names; None for addresses, templates and nothing."""
+    target = target.strip()
+    if not target or _SCHEME.match(target) or _TEMPLATE.search(target):
+        return None
+    path, _, fragment = target.partition("#")
+    path = unquote(path.partition("?")[0])
+    if "\0" in path:
+        return None
+    if path:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(document.name), path))
+    return Link(span, path, unquote(fragment), target)
+
+
+def exists(skill: Skill, path: str) -> bool:
+    """Whether a path, counted from the skill folder, is there; not looked for outside the root."""
+    if path in skill.names or path == ".":
+        return True
+    full = os.path.normpath(os.path.join(skill.folder, path))
+    inside = is_inside(os.path.realpath(full), skill.found.root)
+    return inside and os.path.lexists(full)
+
+
+def anchor_exists(skill: Skill, document: Document, link: Link) -> bool:
+    """Whether a link's fragment names something; true where that can't be told."""
+    target: Document | None = document
+    if link.path and link.path != document.name:
+        if not link.path.lower().endswith(".md"):
+            return True
+        target = skill.document if link.path == skill.found.file else skill.file(link.path)
+    if target is None or re.match(r"L\d+", link.fragment):
+        return True
+    fragment = link.fragment.lower()
+    return fragment in _headings(target) or fragment in skill.markdown_of(target).anchors
+
+
+def _headings(document: Document) -> set[str]:
+    """Anchors of what looks like a heading: right nearly always, and cheap."""
+    found: set[str] | None = document.memo.get("headings")
+    if found is None:
+        names = (heading_anchor(m[1]) for m in _LIKE_HEADING.finditer("\n" + document.text))
+        found = document.memo["headings"] = set(names)
+    return found
