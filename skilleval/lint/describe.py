@@ -43,7 +43,7 @@ def describe(rule: Rule) -> str:
     parts = [f"{rule.id} ({rule.group}): {_levels(rule)}", f"  {rule.why}"]
     if _what(rule):
         parts.append(f"  Finds: {_what(rule)}")
-    parts.append(f"  Source: {rule.source}")
+    parts.append(f"  Source: {rule.source()}")
     for label, example in (("Bad", rule.bad), ("Good", rule.good)):
         shown = _example(example)
         if shown:
@@ -83,7 +83,7 @@ def markdown(rules: Iterable[Rule]) -> str:
         lines += ["", f"### `{rule.id}`", "", f"{_escape(rule.why)}", ""]
         if _what(rule):
             lines.append(f"- finds: {_escape(_what(rule))}")
-        lines += [f"- level: {_levels(rule)}", f"- source: {_escape(rule.source)}"]
+        lines += [f"- level: {_levels(rule)}", f"- source: {_escape(rule.source())}"]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cached_property
 
 from skilleval.lint.model import (
     ALL,
@@ -21,6 +22,7 @@ from skilleval.lint.model import (
     Problem,
     Rule,
     Severity,
+    SkillCheck,
     SkillReport,
     Target,
     Verdict,
@@ -56,6 +58,11 @@ class Options:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     per_path: Sequence[tuple[str, frozenset[str]]] = ()
     suppressions: bool = True
+
+    @cached_property
+    def checks(self) -> list[tuple[Rule, SkillCheck]]:
+        """The rules about single skills that are on, with their functions."""
+        return [(r, r.check) for r in all_rules() if r.check and self.runs(r.id)]
 
     def runs(self, rule: str) -> bool:
         """Whether a rule is on."""
@@ -155,9 +162,9 @@ def lint_skill(found: Found, options: Options, skill: Skill | None = None) -> Sk
 
 def problems(skill: Skill, options: Options) -> Iterator[tuple[Rule, Problem]]:
     """What the rules that are on say of one skill."""
-    for rule in all_rules():
-        if rule.check and options.runs(rule.id) and (skill.has_text or rule.group in _FILE_GROUPS):
-            for problem in rule.check(skill):
+    for rule, check in options.checks:
+        if skill.has_text or rule.group in _FILE_GROUPS:
+            for problem in check(skill):
                 yield rule, problem
 
 
@@ -272,7 +279,9 @@ def _finding(
     for pattern, left_out in options.per_path:
         if rule.id in left_out and fnmatch(path, pattern):
             return None
-    return Finding(rule.id, severity, chosen, path, *place[:4], message, rule.source, place.excerpt)
+    return Finding(
+        rule.id, severity, chosen, path, *place[:4], message, rule.source(chosen), place.excerpt
+    )
 
 
 def _levels(

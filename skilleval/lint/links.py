@@ -27,7 +27,11 @@ _LIKE_DEFINITION = re.compile(r"\]:[ \t]*<?([^\s>]+)")
 _LIKE_HEADING = re.compile(r"\n#{1,6}[ \t]+([^\r\n]*)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|\\")
 _TEMPLATE = re.compile(r"[${}<>*]|\.\.\.|…|%7[Bb]|\[|\]")
-_NOT_PROSE = ("evals/", "tests/")
+_NOT_PROSE = re.compile(
+    r"(?:.*/)?(?:evals|tests|expected_outputs?|samples?|fixtures)/|(?:.*/)?sample[-_]"
+)
+"""Files whose links are part of an example, not of the skill."""
+_PLACEHOLDER = frozenset({"link", "url", "path", "file", "href", "target", "here"})
 
 
 class Link(NamedTuple):
@@ -41,6 +45,8 @@ class Link(NamedTuple):
     path: str
     fragment: str
     written: str
+    from_root: str = ""
+    """The same path counted from the skill folder, as the specification wants it written."""
 
     @property
     def leaves(self) -> bool:
@@ -53,7 +59,7 @@ def links(
 ) -> Iterator[tuple[Document, Link]]:
     """The links of SKILL.md and the Markdown files beside it that a rule wants."""
     for document in (skill.document, *skill.texts):
-        if not document.name.lower().endswith(".md") or document.name.startswith(_NOT_PROSE):
+        if not document.name.lower().endswith(".md") or _NOT_PROSE.match(document.name):
             continue
         if any(wanted(document, link) for link in _perhaps(document)):
             for found in skill.markdown_of(document).links:
@@ -75,20 +81,28 @@ def _perhaps(document: Document) -> list[Link]:
 def _link(document: Document, target: str, span: Span) -> Link | None:
     """What a link's target names; None for addresses, templates and nothing."""
     target = target.strip()
-    if not target or _SCHEME.match(target) or _TEMPLATE.search(target):
+    if (
+        not target
+        or target.lower() in _PLACEHOLDER
+        or _SCHEME.match(target)
+        or _TEMPLATE.search(target)
+    ):
         return None
     path, _, fragment = target.partition("#")
     path = unquote(path.partition("?")[0])
     if "\0" in path:
         return None
     if path:
+        written = posixpath.normpath(path)
         path = posixpath.normpath(posixpath.join(posixpath.dirname(document.name), path))
+        return Link(span, path, unquote(fragment), target, written)
     return Link(span, path, unquote(fragment), target)
 
 
-def exists(skill: Skill, path: str) -> bool:
-    """Whether a path, counted from the skill folder, is there; not looked for outside the root."""
-    if path in skill.names or path == ".":
+def exists(skill: Skill, link: Link) -> bool:
+    """Whether a link's file is there; outside the named root nothing is looked for."""
+    path = link.path
+    if path in skill.names or path == "." or link.from_root in skill.names:
         return True
     full = os.path.normpath(os.path.join(skill.folder, path))
     inside = is_inside(os.path.realpath(full), skill.found.root)

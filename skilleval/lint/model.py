@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from skilleval.lint.contract import API, CLAUDE_CODE, PACKAGE, SKILLS_REF, SPEC
 from skilleval.lint.suppress import Suppressions
 from skilleval.prompt.listing import Line
 from skilleval.skill import Document, Skill, Span
@@ -60,6 +61,15 @@ Levels = Mapping[Target, Severity]
 """How bad something is, for each target that minds at all."""
 
 ALL: tuple[Target, ...] = tuple(Target)
+
+SOURCE_TARGETS: Mapping[str, Target] = {
+    SPEC: Target.SPEC,
+    SKILLS_REF: Target.SPEC,
+    API: Target.API,
+    PACKAGE: Target.PACKAGE,
+    CLAUDE_CODE: Target.CLAUDE_CODE,
+}
+"""Sources that speak for one target; the others speak for all."""
 
 
 def errors(*targets: Target) -> dict[Target, Severity]:
@@ -267,7 +277,8 @@ class Rule:
     check: SkillCheck | None = None
     check_catalog: CatalogCheck | None = None
 
-    @property
-    def source(self) -> str:
-        """Who says so, in a line."""
-        return "; ".join(self.sources)
+    def source(self, targets: Iterable[Target] = ALL) -> str:
+        """Who says so, in a line; without the documents of targets that are not among these."""
+        named = [s for s in self.sources if s not in SOURCE_TARGETS]
+        own = [s for s in self.sources if SOURCE_TARGETS.get(s) in tuple(targets)]
+        return "; ".join([*own, *named] or self.sources)

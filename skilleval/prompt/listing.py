@@ -20,6 +20,7 @@ __all__ = [
     "LISTING_SHARE",
     "Line",
     "budget",
+    "is_hidden",
     "listed",
     "listing_text",
     "without_description",
@@ -70,10 +71,15 @@ def _first_paragraph(skill: Skill) -> str:
     return ""
 
 
+def is_hidden(skill: Skill) -> bool:
+    """Whether ``disable-model-invocation`` keeps a skill out of the listing."""
+    hidden = skill.front.fields.get("disable-model-invocation")
+    return bool(hidden and (hidden.text or "").lower() in ("true", "yes", "on", "1"))
+
+
 def listed(skill: Skill) -> Line | None:
     """A skill's line, or None where it is hidden from the model."""
-    hidden = skill.front.fields.get("disable-model-invocation")
-    if hidden and (hidden.text or "").lower() in ("true", "yes", "on", "1"):
+    if is_hidden(skill):
         return None
     name, own = skill.folder_name, skill.front.fields.get("name")
     if own and isinstance(own.value, Scalar) and own.value.value not in ("", name):
@@ -90,12 +96,14 @@ def listed(skill: Skill) -> Line | None:
 def without_description(lines: Sequence[Line], characters: int) -> list[Line]:
     """The lines that a budget has no room to show whole.
 
-    All names come first; what is left of the budget goes to descriptions, in the order of
-    the listing.
+    Names come first; what is left of the budget goes to descriptions in the order of the
+    listing, which is that of the names; one that does not fit makes room for a shorter one
+    behind it. The line breaks between lines count (measured to the character).
     """
-    if sum(len(line.whole) + 1 for line in lines) <= characters:
+    breaks = len(lines) - 1
+    if sum(len(line.whole) for line in lines) + breaks <= characters:
         return []
-    left = characters - sum(len(line.bare) + 1 for line in lines)
+    left = characters - sum(len(line.bare) for line in lines) - breaks
     lost = []
     for line in lines:
         extra = len(line.whole) - len(line.bare)

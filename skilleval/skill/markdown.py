@@ -121,6 +121,16 @@ class Markdown:
         index = bisect_right(starts, offset) - 1
         return index >= 0 and offset < ends[index]
 
+    def headings_over(self, offset: int) -> list[str]:
+        """The texts of the headings that a place stands under, the innermost last."""
+        chain: list[Heading] = []
+        for heading in self.headings:
+            if heading.span.start > offset:
+                break
+            chain = [above for above in chain if above.level < heading.level]
+            chain.append(heading)
+        return [heading.text for heading in chain]
+
     @cached_property
     def anchors(self) -> frozenset[str]:
         """Every fragment that a link into this file may name, lower case.

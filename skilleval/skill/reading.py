@@ -212,9 +212,10 @@ def _read(path: str, limit: int, *, head: bool = False, follow: bool = False) ->
             raise _NoFile("is a folder" if folder else "is a device, pipe or socket", folder)
         if status.st_size > limit and not head:
             raise _TooLarge(status.st_size, limit)
-        data = os.read(handle, limit)
-        while 0 < len(data) < min(limit, status.st_size):
-            more = os.read(handle, limit - len(data))
+        wanted = min(limit, status.st_size)
+        data = os.read(handle, wanted)
+        while len(data) < wanted:  # a file that shrinks meanwhile ends it, too
+            more = os.read(handle, wanted - len(data))
             if not more:
                 break
             data += more

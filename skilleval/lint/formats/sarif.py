@@ -49,8 +49,8 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.why},
-        "fullDescription": {"text": f"{rule.why} Source: {rule.source}."},
-        "help": {"text": f"{rule.why}\nSource: {rule.source}\nMore: skilleval rules {rule.id}"},
+        "fullDescription": {"text": f"{rule.why} Source: {rule.source()}."},
+        "help": {"text": f"{rule.why}\nSource: {rule.source()}\nMore: skilleval rules {rule.id}"},
         "defaultConfiguration": {"level": _LEVELS[worst]},
         "properties": {"tags": [rule.group]},
     }

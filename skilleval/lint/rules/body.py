@@ -59,7 +59,7 @@ def body_lines(skill: Skill) -> Iterator[Problem]:
     lines = skill.document.text.count("\n") + 1
     if lines <= MAX_BODY_LINES:
         return
-    lines = skill.document.line_count - skill.document.position(skill.front.body).line + 1
+    lines = skill.body.strip("\r\n").count("\n") + 1
     if lines > MAX_BODY_LINES:
         start = skill.front.body
         yield Problem(
@@ -136,12 +136,13 @@ _MONTH = (
 )
 _YEAR = re.compile(r"20[12]\d\b(?![-/.]?\d)")
 _DATED = re.compile(
-    r"\b(?:[Aa]s of|[Uu]ntil|[Bb]efore|[Aa]fter|[Ss]tarting(?: in| from)?|[Ee]ffective|"
+    r"\b(?:(?:support|access|trial|offer|beta)\b[^\n]{0,40}\b(?:ends?|expires?)(?: in| on)?|"
+    r"[Aa]s of|[Uu]ntil|[Bb]efore|[Aa]fter|[Ss]tarting(?: in| from)?|[Ee]ffective|"
     r"[Cc]urrently|will be (?:deprecated|removed|sunset|discontinued) (?:in|on|by|after))"
-    rf" (?:(?:early|late|mid|the end of)[- ])?(?:(?:{_MONTH}|Q[1-4])\.? (?:\d{{1,2}},? )?)?\Z"
+    rf" \**(?:(?:early|late|mid|the end of)[- ])?(?:(?:{_MONTH}|Q[1-4])\.? (?:\d{{1,2}},? )?)?\Z"
 )
 _NOW = Marks("s of today", "s of now", "s of this writing")
-_BEFORE_A_YEAR = 60
+_BEFORE_A_YEAR = 90
 _OLD = re.compile(r"old patterns|legacy|deprecated|history|changelog|archive", re.IGNORECASE)
 
 
@@ -159,7 +160,8 @@ def time_sensitive(skill: Skill) -> Iterator[Problem]:
     """Sentences that hang on a date."""
     count = 0
     for span in _dated(skill):
-        if skill.markdown.in_code(span.start) or _OLD.search(_heading_above(skill, span.start)):
+        above = skill.markdown.headings_over(span.start)
+        if skill.markdown.in_code(span.start) or any(map(_OLD.search, above)):
             continue
         if count < _MAX_REPEATS:
             count += 1
@@ -184,15 +186,6 @@ def _dated(skill: Skill) -> Iterator[Span]:
         now = re.search(r"\b[Aa]s of (?:today|now|this writing)\b", text[line.start : line.end])
         if now and line.start >= skill.front.body:
             yield Span(line.start + now.start(), line.start + now.end())
-
-
-def _heading_above(skill: Skill, offset: int) -> str:
-    text = ""
-    for heading in skill.markdown.headings:
-        if heading.span.start > offset:
-            break
-        text = heading.text
-    return text
 
 
 _TODO = re.compile(
@@ -239,9 +232,13 @@ def _in_quotes(line: str, match: str) -> bool:
 
 
 _MCP = Marks("MCP")
-_SERVER_WORD = re.compile(r"\bMCP\b")
-_TOOL_NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+\Z")
-_CALLS_TOOL = re.compile(r"\b(?:tool|tools|call|calls|use|using|invoke|run)\b", re.IGNORECASE)
+_TOOL = r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`"
+_MCP_TOOL = re.compile(
+    rf"{_TOOL}(?: \w+){{0,2}} MCP (?:tool|server)"
+    rf"|{_TOOL}(?: \w+){{0,3}} tools? (?:of|from|on|in|via)\b[^.,;\n]{{0,60}}\bMCP\b"
+    rf"|\bMCP (?:server(?:'s)? )?tools?:? {_TOOL}"
+)
+"""A tool's name right beside the words that make it one of an MCP server."""
 
 
 @rule(
@@ -254,22 +251,17 @@ _CALLS_TOOL = re.compile(r"\b(?:tool|tools|call|calls|use|using|invoke|run)\b", 
     good=_body("Call the `GitHub:create_issue` tool of the GitHub MCP server."),
 )
 def mcp_tool_unqualified(skill: Skill) -> Iterator[Problem]:
-    """A tool named without its server, in a line that is about an MCP tool."""
-    if not _MCP.of(skill.document):
-        return
+    """A tool named without its server, beside words that say that it is an MCP server's."""
     names: list[str] = []
     first: Span | None = None
-    for span, name in skill.markdown.code_spans:
-        if not _TOOL_NAME.match(name):
-            continue
-        line = skill.document.line_text(span.start)
-        if _SERVER_WORD.search(line) and _CALLS_TOOL.search(line) and "tool" in line.lower():
-            first = first or span
-            if name not in names:
-                names.append(name)
+    for line in _MCP.lines(skill.document):
+        for match in _MCP_TOOL.finditer(skill.document.text, *line):
+            first = first or Span(*match.span())
+            names.append(match[1] or match[2] or match[3])
     if first:
+        unique = list(dict.fromkeys(names))
         yield Problem(
-            f"MCP tool without its server: {listing(names, 3)}; write Server:{names[0]}", first
+            f"MCP tool without its server: {listing(unique, 3)}; write Server:{names[0]}", first
         )
 
 

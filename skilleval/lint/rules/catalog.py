@@ -18,7 +18,7 @@ from skilleval.lint.model import (
 from skilleval.lint.registry import catalog_rule
 from skilleval.lint.rules.files import GOOD
 from skilleval.lint.wording import listing, plural, shorten
-from skilleval.prompt.listing import budget, without_description
+from skilleval.prompt.listing import Line, budget, without_description
 
 _OTHER = GOOD.replace("pdf-tools", "pdf-forms").replace("text and tables", "form fields")
 _SIMILAR = 0.8
@@ -190,6 +190,7 @@ def listing_overflow(reports: list[SkillReport]) -> Iterator[CatalogProblem]:
         if report.listed:
             catalogs[report.catalog].append(report)
     for members in catalogs.values():
+        members.sort(key=lambda member: member.listed or Line("", ""))
         lines = [member.listed for member in members if member.listed]
         for window, label in _WINDOWS:
             lost = {id(line) for line in without_description(lines, budget(window))}

@@ -19,7 +19,7 @@ from skilleval.lint.registry import rule
 from skilleval.lint.rules.files import GOOD
 from skilleval.lint.rules.name import has_fields, opening_line, scalar_problem
 from skilleval.lint.wording import shorten
-from skilleval.prompt.listing import LISTING_CUT, listing_text
+from skilleval.prompt.listing import LISTING_CUT, is_hidden, listing_text
 from skilleval.skill import Skill, Span
 from skilleval.skill.yamltree import Scalar
 
@@ -168,16 +168,20 @@ def description_markup(skill: Skill) -> Iterator[Problem]:
         )
 
 
-_FIRST_PERSON = re.compile(
-    r"(?:\A|(?<=[.!?:;,] ))(?:I|We|I'll|We'll|I'm|We're)\s+(?:can|will|help|am|are|use|do|"
-    r"analy[sz]e|create|write|generate|provide|offer|assist|have)\b"
-    r"|\b(?:lets|let|allows|helps) me\b"
+def _chosen_by(skill: Skill) -> str:
+    """The description that a model chooses by; empty where the skill is hidden from models."""
+    return "" if is_hidden(skill) else skill.description or ""
+
+
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
+_OTHER_PERSON = re.compile(
+    r"\b(?:helps?|lets?|allows?|enables?|guides?|teaches) (?:me|us|you)\b"
+    r"|\b(?:my|our) (?:company|team|project|codebase|repo\w*|clients?)\b"
+    r"|(?:\A|(?<=[.!?:;,] ))(?:I|we)(?:'ll|'m|'re)? (?:can|will|help|am|are|use|do|want|need|like|"
+    r"analy[sz]e|create|write|generate|provide|offer|assist|have|go)\b|\bas we go\b"
+    r"|\A(?:you|your) (?:can|are|will|should|must|have)\b|(?:\A|(?<=[.!?] ))you are an? ",
+    re.IGNORECASE,
 )
-_SECOND_PERSON = re.compile(
-    r"\A(?:You (?:can|are|will|should|must|have)\b|Your\b)|(?:\A|(?<=[.!?] ))You are an? |"
-    r"\b(?:helps|lets|allows|enables|guides|teaches) you\b|\bYou can use this\b"
-)
-_PRONOUNS = frozenset("I We You Your you me me, me. you, you.".split())
 
 
 @rule(
@@ -192,10 +196,8 @@ _PRONOUNS = frozenset("I We You Your you me me, me. you, you.".split())
 )
 def description_person(skill: Skill) -> Iterator[Problem]:
     """First or second person."""
-    text = skill.description or ""
-    if _PRONOUNS.isdisjoint(text.replace("'", " ").split()):
-        return
-    match = _FIRST_PERSON.search(text) or _SECOND_PERSON.search(text)
+    text = _chosen_by(skill)
+    match = _OTHER_PERSON.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), text))
     if match:
         yield Problem(
             f'"{match[0].strip()}": write in the third person ("Extracts text …", not "I can …" or '
@@ -204,12 +206,14 @@ def description_person(skill: Skill) -> Iterator[Problem]:
         )
 
 
+_MIN_DESCRIPTION = 30
 _WHEN = re.compile(
-    r"\b(?:when(?:ever|\s+to\s+use)?|use\s+(?:this|it|for|if|on|to|in|before|after|as|at|proactively)|"
+    r"\b(?:(?:run|load|call|apply)\s+(?:this|it|once|first|before|after)|"
+    r"when(?:ever|\s+to\s+use)?|use\s+(?:this|it|for|if|on|to|in|before|after|as|at|proactively)|"
     r"used?\s+(?:when|for|by|to)|for\s+use|if\s+(?:the\s+)?(?:user|you|someone|asked)|trigger(?:s|ed)?|"
-    r"invoke[ds]?|activat\w+|apply\s+(?:to|this)|useful\s+for|ideal\s+for|relevant\s+(?:for|to)|"
-    r"should\s+be\s+used|call\s+this|run\s+this|load\s+this|for\s+(?:tasks|questions|requests)|"
-    r"before|after|during|while|on\s+request|asks?\s+(?:for|to|about)|mentions?)\b",
+    r"invoke[ds]?|activat\w+|useful\s+for|ideal\s+for|relevant\s+(?:for|to)|"
+    r"should\s+be\s+used|for\s+(?:tasks|questions|requests)|"
+    r"on\s+request|asks?\s+(?:for|to|about)|mentions?)\b",
     re.IGNORECASE,
 )
 
@@ -225,9 +229,9 @@ _WHEN = re.compile(
 )
 def description_when(skill: Skill) -> Iterator[Problem]:
     """No word about when to use it, in description or when_to_use."""
-    text = (skill.description or "").strip()
-    if not text or _mostly_foreign(text):
-        return
+    text = _chosen_by(skill).strip()
+    if len(text) < _MIN_DESCRIPTION or _mostly_foreign(text):
+        return  # what is too short is said to be so
     if not _WHEN.search(text) and not skill.front.string("when_to_use"):
         yield Problem(
             'the description does not say when to use the skill; add "Use when …" with words that '
@@ -236,14 +240,19 @@ def description_when(skill: Skill) -> Iterator[Problem]:
         )
 
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
 def _mostly_foreign(text: str) -> bool:
     """Whether a text is likely in another language than English: no verdict on its words then."""
     if text.isascii():
         return False
-    return sum(not c.isascii() and c.isalpha() for c in text) > len(text) // 20
+    return sum(map(str.isalpha, _NOT_ASCII.findall(text))) > len(text) // 20
 
 
 _ONLY_WHEN = re.compile(r"(?:use|used|invoke|trigger|load|apply|run|call)s?\b[^.!?]*[.!?]?\Z", re.I)
+
+_ALSO_WHAT = re.compile(r" to \w+|\s[-–—]\s+(?!requires|needs)[a-z]+s\s")
 
 
 @rule(
@@ -258,8 +267,8 @@ _ONLY_WHEN = re.compile(r"(?:use|used|invoke|trigger|load|apply|run|call)s?\b[^.
 )
 def description_what(skill: Skill) -> Iterator[Problem]:
     """A single "Use when …" sentence and nothing else."""
-    text = (skill.description or "").strip()
-    if text and len(text) < 300 and _ONLY_WHEN.match(text) and not re.search(r" to \w+", text):
+    text = _chosen_by(skill).strip()
+    if text and len(text) < 300 and _ONLY_WHEN.match(text) and not _ALSO_WHAT.search(text):
         yield Problem(
             "the description says only when to use the skill; begin with what it does",
             skill.front.fields["description"].span,
@@ -293,15 +302,12 @@ _VAGUE = re.compile(
 )
 def description_vague(skill: Skill) -> Iterator[Problem]:
     """A description of general words only."""
-    text = " ".join((skill.description or "").split())
+    text = " ".join(_chosen_by(skill).split())
     if text and len(text) < 160 and _VAGUE.match(text):
         yield Problem(
             f'"{shorten(text)}" is vague: name the formats, tools and tasks that it is for',
             skill.front.fields["description"].span,
         )
-
-
-_MIN_DESCRIPTION = 30
 
 
 @rule(
@@ -315,7 +321,7 @@ _MIN_DESCRIPTION = 30
 )
 def description_short(skill: Skill) -> Iterator[Problem]:
     """Shorter than 30 characters (15 where the script is a dense one)."""
-    text = " ".join((skill.description or "").split())
+    text = " ".join(_chosen_by(skill).split())
     least = _MIN_DESCRIPTION // 2 if _mostly_foreign(text) else _MIN_DESCRIPTION
     if text and len(text) < least and not skill.front.string("when_to_use"):
         yield Problem(

@@ -53,7 +53,10 @@ def _readable(skill: Skill) -> bool:
 def evals_none(skill: Skill) -> Iterator[Problem]:
     """The folder brings no evaluations."""
     if _readable(skill) and not any(is_evaluation_file(entry.name) for entry in skill.entries):
-        yield Problem("no evaluations: add at least three under evals/, one that must not activate")
+        yield Problem(
+            "no evaluations in the skill's folder: add at least three under evals/, one of them a "
+            "case in which the skill must stay out"
+        )
 
 
 @rule(
@@ -87,8 +90,8 @@ def evals_no_negative(skill: Skill) -> Iterator[Problem]:
     cases = _cases(skill)
     if len(cases) >= _LEAST and not any(case.negative for case in cases):
         yield Problem(
-            f"none of {plural(len(cases), 'evaluation')} must not activate the skill: add one that "
-            "looks similar and is not for it"
+            f"in none of {plural(len(cases), 'evaluation')} must the skill stay out: add a request "
+            "that only looks like one for it (should_trigger: false, or a trigger set)"
         )
 
 

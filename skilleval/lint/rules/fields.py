@@ -133,7 +133,7 @@ def metadata_values(skill: Skill) -> Iterator[Problem]:
             yield Problem(
                 f"{shorten(label)} is a {kind}: the specification allows text only, Claude Code "
                 "any map",
-                span,
+                Span(key.start, key.end),
             )
 
 

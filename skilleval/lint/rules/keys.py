@@ -19,7 +19,7 @@ from skilleval.lint.model import Edit, Fix, Problem, Target, errors, notes, warn
 from skilleval.lint.registry import rule
 from skilleval.lint.rules.files import GOOD
 from skilleval.lint.wording import quoted, shorten
-from skilleval.skill import Skill, Span
+from skilleval.skill import Field, Skill, Span
 from skilleval.skill.yamltree import Scalar
 
 
@@ -91,19 +91,31 @@ def unknown_key(skill: Skill) -> Iterator[Problem]:
         if name in SPEC_KEYS or _meant(name):
             continue
         span = Span(entry.key.start, entry.key.end)
-        known = name in CLAUDE_CODE_KEYS
-        if known:
+        if name in CLAUDE_CODE_KEYS:
+            verb = "accepts" if name == "version" else "reads"
             yield Problem(
-                f"{name} is a key of Claude Code, outside the specification's six "
-                f"({', '.join(SPEC_KEYS)})",
+                f"Claude Code {verb} the key {name}, the specification does not have it: it "
+                f"knows {', '.join(SPEC_KEYS)}",
                 span,
             )
         else:
             yield Problem(
-                f"unknown key {shorten(name)}: put it under metadata",
+                f"unknown key {shorten(name)}: {_better_place(entry)}",
                 span,
                 levels=errors(Target.SPEC, Target.API, Target.PACKAGE) | notes(Target.CLAUDE_CODE),
             )
+
+
+def _better_place(entry: Field) -> str:
+    """Where the value of an unknown key belongs."""
+    name = entry.key.value
+    if name in ("tools", "compatible_tools"):
+        return "for tools there is allowed-tools"
+    if name in ("triggers", "not_for", "keywords", "when"):
+        return "say it in the description, where a model sees it"
+    if entry.kind in ("list", "map"):
+        return "put it under metadata, written as one text"
+    return "put it under metadata"
 
 
 @rule(
@@ -121,8 +133,13 @@ def key_typo(skill: Skill) -> Iterator[Problem]:
         meant = _meant(name)
         if meant:
             span = Span(entry.key.start, entry.key.end)
+            if meant in skill.front.fields:
+                yield Problem(
+                    f"unknown key {shorten(name)}: there is {meant} already, remove this one", span
+                )
+                continue
             fix = None
-            if meant not in skill.front.fields and entry.key.style == "plain":
+            if entry.key.style == "plain":
                 fix = Fix(f"rename the key to {meant}", (Edit(span, meant),))
             yield Problem(f"unknown key {shorten(name)}: did you mean {meant}?", span, fix=fix)
 

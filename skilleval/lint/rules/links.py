@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterator
 
 from skilleval.lint.contract import SKILLEVAL, SPEC
 from skilleval.lint.links import anchor_exists, exists, links
-from skilleval.lint.model import Problem, Target, errors, warnings
+from skilleval.lint.model import Problem, Target, errors, notes, warnings
 from skilleval.lint.registry import rule
 from skilleval.lint.rules.files import GOOD
 from skilleval.lint.wording import shorten
-from skilleval.skill import Skill
+from skilleval.skill import Skill, Span
 from skilleval.skill.discovery import is_inside
+
+_PACKED = (Target.SPEC, Target.API, Target.PACKAGE)
 
 
 @rule(
@@ -32,7 +35,7 @@ from skilleval.skill.discovery import is_inside
 def broken_link(skill: Skill) -> Iterator[Problem]:
     """A relative link to a file that does not exist, or to a heading that is not there."""
     for document, link in links(
-        skill, lambda _, link: bool(link.path) and not link.leaves and not exists(skill, link.path)
+        skill, lambda _, link: bool(link.path) and not link.leaves and not exists(skill, link)
     ):
         yield Problem(
             f"broken link: {shorten(link.written)} does not exist{_near(skill, link.path)}",
@@ -43,7 +46,7 @@ def broken_link(skill: Skill) -> Iterator[Problem]:
         skill,
         lambda document, link: bool(link.fragment) and not anchor_exists(skill, document, link),
     ):
-        if not link.path or exists(skill, link.path):
+        if not link.path or exists(skill, link):
             yield Problem(
                 f"broken link: there is no heading #{shorten(link.fragment)} in "
                 f"{link.path or 'this file'}",
@@ -61,6 +64,36 @@ def _near(skill: Skill, path: str) -> str:
     return ""
 
 
+_PATH_IN_CODE = re.compile(r"`((?:\./)?(?:references?|scripts|assets)/[\w./-]+\.\w{1,5})`")
+_MADE_BY_USE = re.compile(
+    r"(?i)\b(?:examples?|e\.g\.|would|could|might|store|sav(?:e|ing)|creat\w*|writ(?:e|ing)|"
+    r"generat\w*|output|your project|new file)\b"
+)
+"""Words on a line whose path is one that the skill's user will have, not one of its own."""
+
+
+@rule(
+    "missing-path",
+    "references",
+    why="Instructions that name a bundled file that is not there send the model looking for it.",
+    levels=notes(),
+    source=SKILLEVAL,
+    bad=GOOD + "\nRead `references/forms.md` before you fill in a form.\n",
+    good=GOOD + "\nThe result would be stored in `assets/table.csv`.\n",
+)
+def missing_path(skill: Skill) -> Iterator[Problem]:
+    """A path under references/, scripts/ or assets/ in inline code that does not exist."""
+    document = skill.document
+    for match in _PATH_IN_CODE.finditer(document.text, skill.front.body):
+        path = posixpath.normpath(match[1])
+        if path in skill.names or _MADE_BY_USE.search(document.line_text(match.start())):
+            continue
+        if not any(b.span.start <= match.start() < b.span.end for b in skill.markdown.blocks):
+            yield Problem(
+                f"{path} is named here and does not exist{_near(skill, path)}", Span(*match.span())
+            )
+
+
 @rule(
     "link-outside",
     "references",
@@ -76,12 +109,16 @@ def _near(skill: Skill, path: str) -> str:
 def link_outside(skill: Skill) -> Iterator[Problem]:
     """A link from the skill to a file beside or above its folder."""
     for document, link in links(skill, lambda _, link: link.leaves):
-        missing = "" if exists(skill, link.path) else ", and there is no such file"
+        there = exists(skill, link)
+        how = "it is lost when the skill is packed or installed" if there else "it does not exist"
+        sibling = there and link.path.endswith("/SKILL.md")
         yield Problem(
-            f"{shorten(link.written)} lies outside the skill folder{missing}: it is lost when the "
-            "skill is packed or installed",
+            f"{shorten(link.written)} lies outside the skill folder: {how}"
+            + ("; name that skill in place of linking to its file" if sibling else ""),
             link.span,
             document,
+            # skills of one plugin are installed side by side
+            levels=warnings(*_PACKED) | notes(Target.CLAUDE_CODE) if sibling else None,
         )
 
 

@@ -241,8 +241,8 @@ def name_folder(skill: Skill) -> Iterator[Problem]:
             edit = Edit(entry.span, f"{quote}{folder}{quote}")
             fix = Fix(f"rename the skill to {folder}", (edit,))
         yield Problem(
-            f"name is {shorten(name)}, folder is {shorten(folder)}: the specification wants both the "
-            "same, Claude Code does not mind and calls the skill by its folder",
+            f"name is {shorten(name)}, folder is {shorten(folder)}: the specification wants both "
+            "the same, Claude Code does not mind and calls the skill by its folder",
             entry.span,
             fix=fix if entry.value.end > entry.value.start else None,
         )

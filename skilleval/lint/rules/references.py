@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from skilleval.lint.contract import PRACTICE, SKILLEVAL
 from skilleval.lint.links import Link, links
@@ -20,6 +21,13 @@ _CONTENTS = re.compile(
     r"|^\s*\[toc\]"
 )
 _ANCHOR_LINK = re.compile(r"\]\(#")
+_HANDED_OVER = re.compile(
+    r"(?i)(?:.*/)?(?:evals|tests|assets|agents|prompts|templates)/|.*[-_](?:prompt|template)\.md\Z"
+)
+"""Files that are given away whole, such as prompts and templates, or that no skill reads."""
+_HEADING_OR_FENCE = re.compile(r"\n(?:(```|~~~)|#{1,3} +([^\r\n]*))")
+_LIST_OR_CELL = re.compile(r"\n[ ]*(?:[-*+]|\d+[.)]|\|)[ ]+([^\r\n|]*)")
+_LEAST_HEADINGS = 4
 _LONG_REFERENCE = 100
 _CONTENTS_WITHIN = 4_000
 
@@ -56,11 +64,17 @@ def reference_depth(skill: Skill) -> Iterator[Problem]:
             and _mentions(body, document.name)
         )
 
+    by_document: dict[str, tuple[Document, Link, list[str]]] = {}
     for document, link in links(skill, deeper):
+        names = by_document.setdefault(document.name, (document, link, []))[2]
+        if link.path not in names:
+            names.append(link.path)
+    for document, first, names in by_document.values():
+        what = "their folder" if len(names) > 1 else "it"
         yield Problem(
-            f"reference deeper than one level: {link.path} is linked from {document.name} only; "
-            "link to it from SKILL.md",
-            link.span,
+            f"reference deeper than one level: SKILL.md names {document.name} only, and that "
+            f"leads on to {listing(names, 3)}; name {what} in SKILL.md, too",
+            first.span,
             document,
         )
 
@@ -69,12 +83,28 @@ def _mentions(text: str, name: str) -> bool:
     """Whether a text names a file, by its path, its name, or its folder as a whole."""
     if name in text or posixpath.basename(name) in text:
         return True
+    if name.endswith(".py") and name[:-3].replace("/", ".") in text:
+        return True  # from package.module import …
+    if "/" in name and any(_matches(name, pattern) for pattern in _GLOB.findall(text)):
+        return True
     folder = posixpath.dirname(name)
     while folder:
         if _names_folder(text, folder + "/"):
             return True
         folder = posixpath.dirname(folder)
     return False
+
+
+_GLOB = re.compile(r"[\w./-]*[*{][\w./{}*-]*")
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a pattern such as ``guides/*-intro.md`` or ``{lang}/README.md`` names a file."""
+    wanted = re.sub(r"\{[^}]*\}", "*", pattern).removeprefix("./").split("/")
+    parts = name.split("/")
+    if len(wanted) != len(parts) or not wanted[-1].strip("*"):
+        return False
+    return all(fnmatchcase(part, want) for part, want in zip(parts, wanted, strict=True))
 
 
 def _names_folder(text: str, folder: str) -> bool:
@@ -97,24 +127,26 @@ def _names_folder(text: str, folder: str) -> bool:
     source=PRACTICE,
     bad={
         "pdf-tools/SKILL.md": GOOD + "\nSee [forms](references/forms.md).\n",
-        "pdf-tools/references/forms.md": "# Forms\n" + "\nText.\n" * 80,
+        "pdf-tools/references/forms.md": "# Forms\n" + "\n## Part\nText.\n" * 80,
     },
     good={
         "pdf-tools/SKILL.md": GOOD + "\nSee [forms](references/forms.md).\n",
-        "pdf-tools/references/forms.md": "# Forms\n\n## Contents\n\n- Fields\n" + "\nText.\n" * 80,
+        "pdf-tools/references/forms.md": "# Forms\n\n## Contents\n\n- Part\n"
+        + "\n## Part\nText.\n" * 80,
     },
 )
 def reference_contents(skill: Skill) -> Iterator[Problem]:
     """A reference over 100 lines without a contents list at its head."""
     for document in skill.texts:
         name = document.name
-        if not name.lower().endswith(".md") or name.split("/")[0] in ("evals", "tests", "assets"):
+        if not name.lower().endswith(".md") or _HANDED_OVER.match(name):
             continue
         lines = document.data.count(b"\n") + 1
         if lines <= _LONG_REFERENCE or not _mentions(skill.body, name):
             continue
-        head = document.text[:_CONTENTS_WITHIN]
-        if not _CONTENTS.search(head) and len(_ANCHOR_LINK.findall(head)) < 3:
+        if posixpath.basename(name).lower() == "readme.md" and name not in skill.body:
+            continue
+        if not _has_contents(document.text):
             yield Problem(
                 f"{plural(lines, 'line')} without a contents list: put one at the top",
                 Span(0, 0),
@@ -122,11 +154,36 @@ def reference_contents(skill: Skill) -> Iterator[Problem]:
             )
 
 
+def _has_contents(text: str) -> bool:
+    """Whether a file's head says what the rest holds, or there is too little to say."""
+    head = text[:_CONTENTS_WITHIN]
+    if _CONTENTS.search(head) or len(_ANCHOR_LINK.findall(head)) >= 3:
+        return True
+    headings = _headings("\n" + text)
+    if len(headings) < _LEAST_HEADINGS:
+        return True
+    listed = {match[1].strip(" *`[]") for match in _LIST_OR_CELL.finditer(head)}
+    return len(listed & set(headings)) >= 5
+
+
+def _headings(text: str) -> list[str]:
+    """Headings of the first three levels, outside fences."""
+    found: list[str] = []
+    fence = None
+    for match in _HEADING_OR_FENCE.finditer(text):
+        if match[1]:
+            fence = match[1] if fence is None else None if fence == match[1] else fence
+        elif fence is None:
+            found.append(match[2].strip())
+    return found
+
+
 _HOUSEKEEPING = re.compile(
-    r"(?i)(?:.*/)?(?:license|licence|notice|copying|readme|changelog|contributing|authors|security)"
+    r"(?i)(?:.*/)?(?:license|licence|notice|copying|readme|changelog|contributing|authors|security|"
+    r"how_to_use|install(?:ation)?|usage|claude|agents|gemini|codeowners|version)"
     r"(?:[.\-_].*)?\Z|(?:.*/)?(?:__init__\.py|\.[^/]+|py\.typed|requirements.*\.txt|package.*\.json|"
     r"pyproject\.toml|tsconfig.*\.json|setup\.(?:py|cfg)|uv\.lock|yarn\.lock|plugin\.json|"
-    r"marketplace\.json|settings\.json)\Z|(?:evals?|tests?|eval-viewer|\.[^/]+)/|(?:.*/)?__pycache__/|evals?\.(?:json|ya?ml)\Z|"
+    r"marketplace\.json|settings\.json)\Z|agents/openai\.ya?ml\Z|(?:evals?|tests?|eval-viewer|\.[^/]+)/|(?:.*/)?__pycache__/|evals?\.(?:json|ya?ml)\Z|"
     r"trigger[_-]evals?\.json\Z|(?:.*/)?(?:test_[^/]+|[^/]+_test)\.\w+\Z"
 )
 

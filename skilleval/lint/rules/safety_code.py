@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from skilleval.lint.contract import PACKAGE, SKILLEVAL
 from skilleval.lint.marks import Marks
-from skilleval.lint.model import Problem, Target, errors, warnings
+from skilleval.lint.model import Levels, Problem, Target, errors, notes, warnings
 from skilleval.lint.registry import rule
 from skilleval.lint.rules.files import GOOD
 from skilleval.lint.rules.safety_hidden import documents
@@ -22,8 +22,10 @@ from skilleval.skill.archives import escaping_entries
 from skilleval.skill.reading import read_head
 
 _SHELL = r"(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh\b"
+# An interpreter that takes its program from what is piped in: no script, no -c, no -m.
+_INTERPRETER = r"(?:sudo\s+)?(?:python3?|node|perl|ruby)\b(?=\s*(?:-(?![\w-])|$|[)\"'`;&|\n]))"
 _DOWNLOAD_RUN = re.compile(
-    rf"\b(?:curl|wget)\b[^\n|;&]*\|\s*(?:tee\s+\S+\s*\|\s*)?(?:{_SHELL}|(?:sudo\s+)?(?:python3?|node|perl|ruby)\b)"
+    rf"\b(?:curl|wget)\b[^\n|;&]*\|\s*(?:tee\s+\S+\s*\|\s*)?(?:{_SHELL}|{_INTERPRETER})"
     rf"|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\(|`)\s*(?:curl|wget)\b"
     r"|\b(?:eval|source|\.)\s+[\"']?(?:<\(|\$\(|`)\s*(?:curl|wget)\b"
     r"|\b(?:iex|Invoke-Expression)\b[^\n]*\b(?:irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadString)\b"
@@ -38,14 +40,27 @@ _FORBIDS = re.compile(
     r"risky|vulnerab\w+|scan(?:s|ner)?|regex|pattern)\b"
 )
 """Words of a text that warns of something in place of doing it."""
+_ABOUT_ATTACKS = re.compile(
+    r"(?i)\b(?:threat|attack|exploit|malicious|malware|backdoor|payload|vulnerab\w+|red flag|"
+    r"anti-?pattern|injection)s?\b"
+)
+_ELIDED = re.compile(r"\.\.\.|…")
 
 
-def _warned_of(document: Document, offset: int) -> bool:
-    """Whether the line, or the one above, names something as a thing to look out for."""
+def _levels(skill: Skill, document: Document, offset: int) -> Levels | None:
+    """A note where prose shows something as a thing to look out for, else the rule's own levels.
+
+    It is not dropped there: a word of warning is easily written above an attack.
+    """
+    if not document.name.lower().endswith(".md"):
+        return None
     start, end = document.line_at(offset)
     if start > 0:
         start = document.line_at(start - 1).start
-    return bool(_FORBIDS.search(document.text, start, end))
+    warned = _FORBIDS.search(document.text, start, end) or any(
+        _ABOUT_ATTACKS.search(text) for text in skill.markdown_of(document).headings_over(offset)
+    )
+    return notes() if warned else None
 
 
 @rule(
@@ -63,12 +78,13 @@ def download_and_run(skill: Skill) -> Iterator[Problem]:
     for document in documents(skill):
         for line in _DOWNLOADERS.lines(document):
             match = _DOWNLOAD_RUN.search(document.text, *line)
-            if match and not _warned_of(document, match.start()):
+            if match and not _ELIDED.search(match[0]):
                 yield Problem(
                     f'downloads and runs: "{shorten(match[0])}"; pin a version, check a digest, or '
                     "bundle the script",
                     Span(*match.span()),
                     document,
+                    levels=_levels(skill, document, match.start()),
                 )
 
 
@@ -102,12 +118,13 @@ def encoded_payload(skill: Skill) -> Iterator[Problem]:
     for document in documents(skill):
         for line in _DECODERS.lines(document):
             match = _DECODE_RUN.search(document.text, *line)
-            if match and not _warned_of(document, match.start()):
+            if match and not _ELIDED.search(document.text, match.start(), line.end):
                 yield Problem(
                     f'decodes and runs: "{shorten(match[0])}"'
                     f"{_decoded(document.line_text(match.start()))}",
                     Span(*match.span()),
                     document,
+                    levels=_levels(skill, document, match.start()),
                 )
         for match in _BLOB.finditer(document.text) if _DECODERS.of(document) else ():
             plain = _plain(match[0])
@@ -117,7 +134,7 @@ def encoded_payload(skill: Skill) -> Iterator[Problem]:
                     f'encoded text holds commands: "{shown}"',
                     Span(*match.span()),
                     document,
-                    levels=warnings(),
+                    levels=_levels(skill, document, match.start()) or warnings(),
                 )
 
 
@@ -164,6 +181,7 @@ _SECRETS = (
         r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----\s+(?:[A-Za-z0-9+/=]{40,}\s+){3,}",
     ),
 )
+_ANY_KEY = Marks(*(mark for _, marks, _ in _SECRETS for mark in marks))
 _KEYS = [(what, Marks(*marks), re.compile(pattern)) for what, marks, pattern in _SECRETS]
 _MADE_UP = re.compile(
     r"(?i)example|sample|dummy|fake|test|xxxx|1234567|abcdefg|your|placeholder|0000000|redacted"
@@ -182,7 +200,7 @@ _MADE_UP = re.compile(
 def secret(skill: Skill) -> Iterator[Problem]:
     """Keys and tokens by their shape, without those that are made up."""
     for document in documents(skill):
-        for what, marks, pattern in _KEYS:
+        for what, marks, pattern in _KEYS if _ANY_KEY.of(document) else ():
             for at in marks.of(document):
                 match = pattern.match(document.text, at)
                 word_before = document.text[at - 1 : at].isalnum()
@@ -245,15 +263,26 @@ def credential_theft(skill: Skill) -> Iterator[Problem]:
             if not match:
                 continue
             use = _NETWORK.search(document.text, match.end(), match.end() + _NEAR)
-            if use and not _warned_of(document, match.start()):
+            if use and _in_one_piece(skill, document, match.start(), use.start()):
                 line = document.position(use.start()).line
                 yield Problem(
                     f'reads credentials ("{shorten(match[0])}") and uses the network on line '
                     f'{line}: "{shorten(use[0])}"',
                     Span(*match.span()),
                     document,
+                    levels=_levels(skill, document, match.start()),
                 )
                 break
+
+
+def _in_one_piece(skill: Skill, document: Document, first: int, last: int) -> bool:
+    """Whether two places belong to one piece of code; in prose that is one section's code."""
+    if not document.name.lower().endswith(".md"):
+        return True
+    markdown = skill.markdown_of(document)
+    if not (markdown.in_code(first) and markdown.in_code(last)):
+        return False
+    return not any(first < heading.span.start < last for heading in markdown.headings)
 
 
 _MAGIC = (
