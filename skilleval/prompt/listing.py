@@ -2,12 +2,14 @@
 
 Facts measured on Claude Code 2.1.332: the line is ``- name: description``, ``when_to_use``
 follows behind `` - ``, white space is collapsed, angle brackets are escaped, one skill's text
-is cut at 1,536 characters. The listing gets one per cent of the context window, in
-characters (8,000 on a 200,000-token model); what does not fit is listed by its bare name.
+is cut at 1,536 characters. Without a description the first line that is not blank stands for
+it. The listing gets one per cent of the context window: what does not fit is listed by its
+bare name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +17,6 @@ from skilleval.skill import Skill
 from skilleval.skill.yamltree import Scalar
 
 __all__ = [
-    "CHARACTERS_PER_TOKEN",
     "LISTING_CUT",
     "LISTING_SHARE",
     "Line",
@@ -28,8 +29,8 @@ __all__ = [
 
 LISTING_CUT = 1_536
 LISTING_SHARE = 0.01
-CHARACTERS_PER_TOKEN = 4
-"""How the budget counts: one per cent of 200,000 tokens is 8,000 characters."""
+_FIRST_LINE_CUT = 100
+_HEADING = re.compile(r"#{1,6}\s+")
 
 
 class Line(NamedTuple):
@@ -49,26 +50,31 @@ class Line(NamedTuple):
         return f"- {self.name}"
 
 
-def budget(context_window: int) -> int:
-    """Characters that the listing may take on a model with so many tokens of context."""
-    return int(context_window * CHARACTERS_PER_TOKEN * LISTING_SHARE)
+def budget(context_window: int, characters_per_token: int = 4) -> int:
+    """Characters that the listing may take on a model.
+
+    Args:
+        context_window: in tokens.
+        characters_per_token: what the client reckons with: 4, and 3 for the models that have
+            a million tokens by themselves (claude-opus-4-7 and later, and all of the fifth
+            generation). Measured: 8,000 characters on a 200k model, 30,000 on those.
+    """
+    return int(context_window * LISTING_SHARE * characters_per_token)
 
 
 def listing_text(skill: Skill) -> str:
     """Description and when_to_use as one line of text, before it is cut."""
-    text = skill.description if skill.description is not None else _first_paragraph(skill)
+    text = skill.description or _first_line(skill)
     when = skill.front.string("when_to_use")
     joined = f"{text} - {when}" if when else text
     return " ".join(joined.split())
 
 
-def _first_paragraph(skill: Skill) -> str:
-    """What Claude Code lists for a skill without a description."""
-    for block in skill.body.replace("\r\n", "\n").split("\n\n"):
-        text = block.strip()
-        if text and not text.startswith(("#", "```", "---")):
-            return text
-    return ""
+def _first_line(skill: Skill) -> str:
+    """What stands for a description that is missing: the first line, without heading marks."""
+    line = next((line.strip() for line in skill.body.splitlines() if line.strip()), "Skill")
+    text = _HEADING.sub("", line, count=1) if line.startswith("#") else line
+    return text if len(text) <= _FIRST_LINE_CUT else text[: _FIRST_LINE_CUT - 3] + "..."
 
 
 def is_hidden(skill: Skill) -> bool:

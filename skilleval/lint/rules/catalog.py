@@ -165,7 +165,7 @@ def similar_pairs(
             index[word].append(i)
 
 
-_WINDOWS = ((200_000, "200k"), (1_000_000, "1M"))
+_BUDGETS = ((budget(200_000), "200k"), (budget(1_000_000, 3), "1M"))
 
 
 @catalog_rule(
@@ -192,8 +192,8 @@ def listing_overflow(reports: list[SkillReport]) -> Iterator[CatalogProblem]:
     for members in catalogs.values():
         members.sort(key=lambda member: member.listed or Line("", ""))
         lines = [member.listed for member in members if member.listed]
-        for window, label in _WINDOWS:
-            lost = {id(line) for line in without_description(lines, budget(window))}
+        for characters, label in _BUDGETS:
+            lost = {id(line) for line in without_description(lines, characters)}
             if not lost:
                 continue
             names = [line.name for line in lines if id(line) in lost]
@@ -202,6 +202,6 @@ def listing_overflow(reports: list[SkillReport]) -> Iterator[CatalogProblem]:
                 first,
                 f"{plural(len(names), 'skill')} of {len(lines):,} in {first.catalog} "
                 f"lose{'s' if len(names) == 1 else ''} the description on a {label} model "
-                f"({budget(window):,} characters for all): {listing(names, 200)}",
+                f"({characters:,} characters for all): {listing(names, 200)}",
                 first.description_at,
             )

@@ -46,7 +46,7 @@ def _span(skill: Skill, start: int, end: int) -> Span:
     "description-missing",
     "description",
     why="The description is all that a model sees before it decides; Claude Code falls back to "
-    "the first paragraph, the others refuse the skill.",
+    "the first line, the others refuse the skill.",
     levels=errors(*_STRICT) | warnings(Target.CLAUDE_CODE),
     source=(SPEC, API, PACKAGE, CLAUDE_CODE),
     bad="---\nname: pdf-tools\n---\n\nBody\n",

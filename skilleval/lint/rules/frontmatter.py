@@ -59,7 +59,7 @@ def frontmatter_missing(skill: Skill) -> Iterator[Problem]:
             hint = f" (line 1 is {dashes}, the delimiter is exactly three hyphens)"
         yield Problem(
             f"no frontmatter{hint}: the file must start with a --- line, name, description and "
-            "a closing --- line; Claude Code lists such a skill with its first paragraph",
+            "a closing --- line; Claude Code lists such a skill with its first line",
             first,
         )
 
