@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -67,6 +68,19 @@ def run(arguments: list[str] | None = None) -> int:
         # The reader of our output went away: end quietly, as other tools do.
         sys.stdout = None  # nothing is left to flush to
         return ExitCode.FAILED
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        _say(f"error: {error.strerror or error}{where}")
+        return ExitCode.USAGE
+    except Exception as error:
+        # The last line of defence: whatever we got wrong, a user gets a sentence.
+        if os.environ.get("SKILLEVAL_DEBUG"):
+            raise
+        _say(
+            f"internal error: {type(error).__name__}: {error}",
+            "This is a mistake in skilleval. SKILLEVAL_DEBUG=1 shows where it happened.",
+        )
+        return ExitCode.UNMEASURED
 
 
 def _say(message: str, remedy: str = "") -> None:

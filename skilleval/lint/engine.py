@@ -6,12 +6,14 @@ import difflib
 import gc
 import hashlib
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property
 
+from skilleval.errors import Unmeasured
 from skilleval.lint.model import (
     ALL,
     CatalogProblem,
@@ -130,18 +132,26 @@ def _lint_each(skills: Sequence[Found], options: Options) -> list[SkillReport]:
     if len(skills) < _PARALLEL_FROM or cores < 2:
         return [lint_skill(found, options) for found in skills]
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     # Forked workers share the rules that are loaded already; other systems load them anew.
     context = get_context("fork" if sys.platform == "linux" else "spawn")
     size = max(8, min(64, len(skills) // (cores * 8)))
     chunks = [skills[at : at + size] for at in range(0, len(skills), size)]
-    with ProcessPoolExecutor(cores, mp_context=context, initializer=_start_worker) as pool:
-        done = pool.map(_lint_chunk, chunks, [options] * len(chunks))
-        return [report for chunk in done for report in chunk]
+    try:
+        with ProcessPoolExecutor(cores, mp_context=context, initializer=_start_worker) as pool:
+            done = pool.map(_lint_chunk, chunks, [options] * len(chunks))
+            return [report for chunk in done for report in chunk]
+    except BrokenProcessPool:
+        raise Unmeasured(
+            "a worker process was ended from outside, perhaps for want of memory",
+            remedy="Lint fewer skills at a time.",
+        ) from None
 
 
 def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us, without our tracebacks
     gc.freeze()  # what the parent loaded is never garbage
     gc.disable()  # a skill holds no cycles: reference counts free it
 
