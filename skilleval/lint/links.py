@@ -81,6 +81,8 @@ def _perhaps(document: Document) -> list[Link]:
 def _link(document: Document, target: str, span: Span) -> Link | None:
     """What a link's target names; None for addresses, templates and nothing."""
     target = target.strip()
+    if "\\" in target:
+        return None  # a matter of backslash-path
     if (
         not target
         or target.lower() in _PLACEHOLDER

@@ -1,4 +1,8 @@
-"""Workflow commands that annotate a pull request on GitHub."""
+"""Workflow commands that annotate a pull request on GitHub.
+
+The runner obeys ``::command::`` at the start of a line and ``##[command]`` anywhere in one, so
+what comes from a skill must never show up as either.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ def render(report: LintReport, *, color: bool = False) -> str:
     """A command for each finding, the worst first (GitHub shows only so many), then a summary."""
     worst_first = sorted(report.findings, key=lambda f: -f.severity.rank)  # stable
     commands = [_command(finding) for finding in worst_first]
-    return "\n".join([*commands, *text_format.summary(report)]) + "\n"
+    summary = (line.replace("##[", "##\\u{5b}") for line in text_format.summary(report))
+    return "\n".join([*commands, *summary]) + "\n"
 
 
 def _command(finding: Finding) -> str:
@@ -34,7 +39,7 @@ def _command(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    return escape(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escape(text).replace("%", "%25").replace("##[", "##\\u{5b}")
 
 
 def _property(text: str) -> str:

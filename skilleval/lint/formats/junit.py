@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from skilleval.lint.engine import LintReport
 from skilleval.lint.model import Finding, Severity, SkillReport, Target, Verdict
+from skilleval.terminal import escape as in_one_line
 
 __all__ = ["render"]
 
@@ -52,7 +53,7 @@ def _case(skill: SkillReport, target: Target, findings: list[Finding]) -> str:
 
 
 def _line(finding: Finding) -> str:
-    return (
+    return in_one_line(
         f"{finding.path}:{finding.line}:{finding.column}: {finding.severity}[{finding.rule}] "
         f"{finding.message}"
     )
