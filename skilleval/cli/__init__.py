@@ -46,6 +46,10 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
+    if arguments is None and sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode:
+        # File names are UTF-8 here on every locale: start again in Python's UTF-8 mode.
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - our own words again, no shell
     sys.exit(run(arguments))
 
 
@@ -53,7 +57,8 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code. No exception gets past this."""
     try:
         result: Any = cli.main(arguments, prog_name="skilleval", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return int(result) if isinstance(result, int) else ExitCode.OK
     except SkillevalError as error:
         _say(f"error: {error.message}", error.remedy)

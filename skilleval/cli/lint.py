@@ -18,6 +18,8 @@ from skilleval.lint.model import ALL, Severity, Target
 from skilleval.lint.settings import FAIL_ON, LintSettings, read_settings
 from skilleval.lint.wording import plural
 from skilleval.skill import Discovery, discover
+from skilleval.skill.ignore import IgnoreFile
+from skilleval.terminal import escape, write_out
 
 __all__ = ["command"]
 
@@ -82,13 +84,14 @@ def command(
     options = settings.options(
         ALL if "all" in targets else chosen, _split(select), _split(ignore), not no_suppressions
     )
-    discovery = discover(paths or ["."], [*settings.exclude, *exclude])
+    ignores = _ignores(settings, exclude)
+    discovery = discover(paths or ["."], ignores)
     shown = _changed(discovery, changed_since)
     if diff:
         return _show_diff(discovery, shown, options, unsafe)
     if fix:
         _fix(discovery, shown, options, unsafe)
-        discovery = discover(paths or ["."], [*settings.exclude, *exclude])
+        discovery = discover(paths or ["."], ignores)
     report = lint(discovery, options)
     if shown is not None:
         report = _only(report, shown)
@@ -97,7 +100,7 @@ def command(
         return _write_baseline(report, baseline)
     if baseline:
         apply_baseline(report, baseline)
-    _print(render(format_, report, color=_color(format_)))
+    write_out(render(format_, report, color=_color(format_)))
     return _exit_code(report, fail_on or settings.fail_on)
 
 
@@ -106,9 +109,19 @@ def _split(names: Sequence[str]) -> list[str]:
     return [part.strip() for name in names for part in name.split(",") if part.strip()]
 
 
+def _ignores(settings: LintSettings, exclude: Sequence[str]) -> list[IgnoreFile]:
+    """The patterns of the settings, from their folder, and those of the command line, from here."""
+    found = []
+    if settings.exclude and settings.folder:
+        found.append(IgnoreFile(settings.folder, settings.exclude))
+    if exclude:
+        found.append(IgnoreFile(os.getcwd(), exclude))
+    return found
+
+
 def _beside(settings: LintSettings) -> str | None:
-    if settings.baseline and settings.path:
-        return os.path.join(os.path.dirname(settings.path), settings.baseline)
+    if settings.baseline and settings.folder:
+        return os.path.join(settings.folder, settings.baseline)
     return None
 
 
@@ -141,9 +154,16 @@ def _show_diff(discovery: Discovery, shown: set[str] | None, options: Options, u
         if shown is None or found.folder in shown:
             fixes = fix_skill(found, options, unsafe)
             count += len(fixes.titles)
-            _print("".join(fixes.diff()))
+            write_out("".join(_for_reader(line) for line in fixes.diff()))
     click.echo(f"{plural(count, 'fix', 'fixes')} to make" if count else "nothing to fix", err=True)
     return ExitCode.FAILED if count else ExitCode.OK
+
+
+def _for_reader(line: str) -> str:
+    """A line of a difference: as it is for a program, harmless for a terminal."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return line
+    return escape(line.removesuffix("\n")) + "\n"
 
 
 def _fix(discovery: Discovery, shown: set[str] | None, options: Options, unsafe: bool) -> None:
@@ -170,15 +190,8 @@ def _write_baseline(report: LintReport, path: str | None) -> int:
 
 
 def _color(format_: str) -> bool:
-    return format_ == "text" and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def _print(text: str) -> None:
-    """Write all of a text to standard output, as UTF-8 whatever the locale."""
-    data = text.encode("utf-8", "backslashreplace")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return format_ == "text" and terminal and "NO_COLOR" not in os.environ
 
 
 def _exit_code(report: LintReport, fail_on: str) -> int:

@@ -18,11 +18,18 @@ _VERSION = 1
 def write_baseline(report: LintReport, path: str) -> int:
     """Write the findings of a report as a baseline; the number written.
 
-    One line a finding, sorted, so that version control shows what came and went.
+    One line a finding, in the order of the files, so that version control shows what came
+    and went. Paths count from the baseline's folder, so that it holds wherever it is used.
     """
+    base = os.path.dirname(os.path.abspath(path))
     entries = [
-        {"rule": f.rule, "path": f.path, "message": f.message, "fingerprint": name}
-        for f, name in zip(report.findings, fingerprints(report.findings), strict=True)
+        {
+            "rule": finding.rule,
+            "path": os.path.relpath(finding.path, base),
+            "message": finding.message,
+            "fingerprint": name,
+        }
+        for finding, name in zip(report.findings, fingerprints(report.findings, base), strict=True)
     ]
     lines = ",\n    ".join(json.dumps(entry, sort_keys=True) for entry in entries)
     body = f"[\n    {lines}\n  ]" if entries else "[]"
@@ -38,7 +45,7 @@ def apply_baseline(report: LintReport, path: str) -> None:
         BaselineError: the file is missing or is no baseline.
     """
     known = _read(path)
-    names = fingerprints(report.findings)
+    names = fingerprints(report.findings, os.path.dirname(os.path.abspath(path)))
     kept = [f for f, name in zip(report.findings, names, strict=True) if name not in known]
     report.known = len(report.findings) - len(kept)
     report.findings = kept
@@ -56,11 +63,13 @@ def _read(path: str) -> set[str]:
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise BaselineError(f"can't read the baseline {path}: {error}") from None
-    if not isinstance(data, dict) or data.get("version") != _VERSION:
+    entries = data.get("findings") if isinstance(data, dict) else None
+    right = isinstance(entries, list) and all(
+        isinstance(entry, dict) and isinstance(entry.get("fingerprint"), str) for entry in entries
+    )
+    if not right or data.get("version") != _VERSION:
         raise BaselineError(
-            f"{os.path.basename(path)} is no baseline of version {_VERSION}",
+            f"{path} is no baseline of version {_VERSION}",
             remedy=f"Write it anew: skilleval lint --baseline {path} --write-baseline",
         )
-    findings = data.get("findings")
-    entries = findings if isinstance(findings, list) else []
-    return {str(e["fingerprint"]) for e in entries if isinstance(e, dict) and "fingerprint" in e}
+    return {entry["fingerprint"] for entry in entries or []}

@@ -10,6 +10,7 @@ from skilleval.errors import InputError
 __all__ = ["changed_since"]
 
 _TIMEOUT = 60.0
+_QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
 def changed_since(revision: str, folder: str = ".") -> set[str]:
@@ -20,29 +21,47 @@ def changed_since(revision: str, folder: str = ".") -> set[str]:
     Raises:
         InputError: this is no git repository, there is no such revision, or git is missing.
     """
-    top = _git(folder, "rev-parse", "--show-toplevel").strip()
+    top = _git(folder, "rev-parse", "--show-toplevel").removesuffix("\n")
     commit = _git(
         folder, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"
     ).strip()
-    tracked = _git(top, "diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", commit)
-    new = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
+    off = _filters_off(top)
+    diff = ("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z")
+    tracked = _git(top, *off, *diff, commit)
+    new = _git(top, *off, "ls-files", "--others", "--exclude-standard", "-z")
     return {
         os.path.join(os.path.realpath(top), name) for name in (tracked + new).split("\0") if name
     }
 
 
+def _filters_off(top: str) -> list[str]:
+    """Options that switch off the repository's own filters, which git would run to compare.
+
+    A file under a filter (Git LFS) may then count as changed though it is not.
+    """
+    listed = _git(top, "config", "--name-only", "--null", "--get-regexp", r"^filter\..*\.")
+    names = {name for name in listed.split("\0") if name.endswith((".clean", ".process"))}
+    return [word for name in sorted(names) for word in ("-c", f"{name}=")]
+
+
 def _git(folder: str, *words: str) -> str:
     # A repository's own configuration must not make git run anything for us.
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", *words]
+    command = ["git", *_QUIET, *words]
+    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, timeout=_TIMEOUT, check=False
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=_TIMEOUT,
+            check=False,
         )
     except FileNotFoundError:
         raise InputError("--changed-since needs git, which is not on PATH") from None
     except subprocess.TimeoutExpired:
         raise InputError(f"git {words[0]} took over {_TIMEOUT:.0f} seconds") from None
-    if done.returncode:
+    if done.returncode and words[0] != "config":  # config: 1 is "no such setting"
         said = os.fsdecode(done.stderr).strip().splitlines()
         if words[0] == "rev-parse" and not said:
             raise InputError(

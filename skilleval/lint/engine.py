@@ -32,9 +32,18 @@ from skilleval.lint.model import (
 from skilleval.lint.registry import all_rules, rules_by_id
 from skilleval.lint.suppress import Suppressions, read_suppressions
 from skilleval.prompt.listing import listed
-from skilleval.skill import Discovery, Document, Found, Skill
+from skilleval.skill import Discovery, Document, Found, Skill, Span
 
-__all__ = ["LintReport", "Options", "lint", "lint_skill", "problems", "shown_path", "unknown_rule"]
+__all__ = [
+    "LintReport",
+    "Options",
+    "lint",
+    "lint_skill",
+    "minding",
+    "problems",
+    "shown_path",
+    "unknown_rule",
+]
 
 _PARALLEL_FROM = 64
 """Skills from which starting a second process pays."""
@@ -51,7 +60,8 @@ class Options:
         targets: whose contract counts.
         rules: ids of the rules to run; None for all.
         severity: other severities for some rules.
-        per_path: patterns (of paths as shown) with the rules to leave out there.
+        per_path: patterns with the rules to leave out where a path matches.
+        base: the folder that those patterns count from; None for the working directory.
         suppressions: whether comments in skills may switch rules off.
     """
 
@@ -59,6 +69,7 @@ class Options:
     rules: frozenset[str] | None = None
     severity: Mapping[str, Severity] = field(default_factory=dict)
     per_path: Sequence[tuple[str, frozenset[str]]] = ()
+    base: str | None = None
     suppressions: bool = True
 
     @cached_property
@@ -109,7 +120,7 @@ def shown_path(path: str) -> str:
     here = os.getcwd()
     if path == here:
         return "."
-    return path[len(here) + 1 :] if path.startswith(here.rstrip("/") + "/") else path
+    return path.removeprefix(here.rstrip(os.sep) + os.sep)
 
 
 def lint(discovery: Discovery, options: Options) -> LintReport:
@@ -208,7 +219,7 @@ class _SkillRun:
         document = problem.document or self.skill.document
         name = problem.file or document.name
         whole = problem.file is not None or problem.span is None
-        place = Place(1, 1, 1, 1, "") if whole else _place(document, *(problem.span or (0, 0)))
+        place = Place(1, 1, 1, 1) if whole else _place(document, *(problem.span or (0, 0)))
         finding = _finding(
             rule, self.options, self.prefix + name, place, problem.message, problem.levels
         )
@@ -241,7 +252,13 @@ class _SkillRun:
                     if rule not in known:
                         self._say("suppression-unknown", unknown_rule(rule), comment.span, document)
             for comment, rule in comments.unused():
-                checked = rule in known and known[rule].check and self.options.runs(rule)
+                checked = (
+                    rule in known
+                    and known[rule].check
+                    and self.options.runs(rule)
+                    and not self.options.per_path
+                    and all(target in self.options.targets for target in known[rule].levels)
+                )
                 if checked:
                     message = f"{rule} finds nothing here: remove the comment"
                     self._say("suppression-unused", message, comment.span, document)
@@ -258,7 +275,8 @@ class _SkillRun:
 
 def unknown_rule(name: str) -> str:
     """``there is no rule x; did you mean y?``"""
-    close = difflib.get_close_matches(name, rules_by_id(), n=1)
+    groups = {rule.group for rule in all_rules()}
+    close = difflib.get_close_matches(name, [*groups, *rules_by_id()], n=1)
     hint = f"; did you mean {close[0]}?" if close else "; `skilleval rules` lists them"
     return f"there is no rule {name or 'without a name'}{hint}"
 
@@ -266,12 +284,20 @@ def unknown_rule(name: str) -> str:
 def _place(document: Document, start: int, end: int) -> Place:
     first = document.position(start)
     last = document.position(max(start, end))
-    return Place(*first, *last, document.line_text(start)[:_EXCERPT])
+    line = document.line_at(start)
+    if line.end - line.start > _EXCERPT:
+        low = max(line.start, start - _EXCERPT // 2)
+        line = Span(low, min(line.end, low + _EXCERPT))
+    column = first.column - (start - line.start)
+    excerpt = document.text[line.start : line.end]
+    if column < 1:  # a byte order mark counts as no column
+        excerpt, column = excerpt[1:], 1
+    return Place(*first, *last, excerpt, column)
 
 
 def _field_place(skill: Skill, name: str) -> Place:
     entry = skill.front.fields.get(name)
-    return _place(skill.document, *entry.span) if entry else Place(1, 1, 1, 1, "")
+    return _place(skill.document, *entry.span) if entry else Place(1, 1, 1, 1)
 
 
 def _finding(
@@ -283,28 +309,35 @@ def _finding(
     levels: Mapping[Target, Severity] | None,
 ) -> Finding | None:
     """A finding with the severities that settings give it; None where nobody minds."""
-    chosen, severity = _levels(options, rule.id, rule.levels if levels is None else levels)
-    if severity is None:
+    chosen = minding(options, rule, path, levels)
+    if not chosen:
         return None
-    for pattern, left_out in options.per_path:
-        if rule.id in left_out and fnmatch(path, pattern):
-            return None
+    severity = next(level for level in Severity if level in chosen.values())
     return Finding(
-        rule.id, severity, chosen, path, *place[:4], message, rule.source(chosen), place.excerpt
+        rule.id,
+        severity,
+        chosen,
+        path,
+        *place[:4],
+        message,
+        rule.source(chosen),
+        place.excerpt,
+        place.excerpt_column,
     )
 
 
-def _levels(
-    options: Options, rule: str, levels: Levels
-) -> tuple[dict[Target, Severity], Severity | None]:
-    """How bad something is for the chosen targets, and for the one that minds most."""
-    chosen = {target: levels[target] for target in options.targets if target in levels}
-    if not chosen:
-        return chosen, None
-    override = options.severity.get(rule)
-    if override:
-        chosen = dict.fromkeys(chosen, override)
-    return chosen, next(level for level in Severity if level in chosen.values())
+def minding(
+    options: Options, rule: Rule, path: str, levels: Levels | None
+) -> dict[Target, Severity]:
+    """Who minds a problem of a rule at a path, and how much; nobody where it is switched off."""
+    found = rule.levels if levels is None else levels
+    chosen = {target: found[target] for target in options.targets if target in found}
+    if chosen and options.per_path:
+        counted = os.path.relpath(path, options.base) if options.base else path
+        if any(rule.id in off and fnmatch(counted, pattern) for pattern, off in options.per_path):
+            return {}
+    override = options.severity.get(rule.id)
+    return dict.fromkeys(chosen, override) if override else chosen
 
 
 def _lint_together(reports: list[SkillReport], options: Options) -> list[Finding]:

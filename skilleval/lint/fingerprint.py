@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -14,8 +15,8 @@ __all__ = ["fingerprints"]
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
-def fingerprints(findings: Iterable[Finding]) -> list[str]:
-    """A stable name for each finding, in their order.
+def fingerprints(findings: Iterable[Finding], base: str = ".") -> list[str]:
+    """A stable name for each finding, in their order, with paths counted from a folder.
 
     It is made of the rule, the file, and the text of the line (the message without its
     numbers where there is no line), so that it survives lines that come or go above it. The
@@ -25,7 +26,8 @@ def fingerprints(findings: Iterable[Finding]) -> list[str]:
     names = []
     for finding in findings:
         text = finding.excerpt.strip() or _NUMBER.sub("#", finding.message)
-        key = "\0".join((finding.rule, finding.path, " ".join(text.split())))
+        path = finding.path if base == "." else os.path.relpath(finding.path, base)
+        key = "\0".join((finding.rule, path, " ".join(text.split())))
         seen[key] += 1
         name = f"{key}\0{seen[key]}"
         names.append(hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:24])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from skilleval.errors import InputError
 from skilleval.files import write_atomically
-from skilleval.lint.engine import Options, shown_path
+from skilleval.lint.engine import Options, minding, shown_path
 from skilleval.lint.engine import problems as found_problems
 from skilleval.lint.model import Edit, Fix, Problem
 from skilleval.lint.suppress import read_suppressions
@@ -53,16 +53,16 @@ class SkillFixes:
             target = path
             if self.rename and name == self.rename[1]:
                 path = path[: -len(name)] + self.rename[0]
-            yield from difflib.unified_diff(
-                _lines(self.old[name]), _lines(self.new[name]), f"a/{path}", f"b/{target}"
-            )
+            old, new = _lines(self.old[name]), _lines(self.new[name])
+            for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{target}"):
+                yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
         if self.rename:
             yield f"rename {folder}/{self.rename[0]} -> {folder}/{self.rename[1]}\n"
 
 
 def _lines(data: bytes) -> list[str]:
     lines = data.decode("utf-8", "replace").split("\n")
-    return [line + "\n" for line in lines[:-1]] + ([lines[-1] + "\n"] if lines[-1] else [])
+    return [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 def fix_skill(found: Found, options: Options, unsafe: bool = False) -> SkillFixes:
@@ -111,8 +111,9 @@ def _fixable(skill: Skill, options: Options, unsafe: bool) -> Iterator[Problem]:
         document = problem.document or skill.document
         line = document.position(problem.span.start).line if problem.span else 1
         off = options.suppressions and read_suppressions(document).covers(rule.id, line)
-        levels = rule.levels if problem.levels is None else problem.levels
-        if not off and document.bad_byte is None and any(t in levels for t in options.targets):
+        path = os.path.join(shown_path(skill.folder), document.name)
+        wanted = minding(options, rule, path, problem.levels)
+        if wanted and not off and document.bad_byte is None:
             yield problem
 
 

@@ -173,7 +173,9 @@ class Finding:
     message: str
     source: str
     excerpt: str = ""
-    """The source line, for people."""
+    """The source line, for people; of a long one the part around the place."""
+    excerpt_column: int = 1
+    """The column that the excerpt begins with."""
     fix: FixView | None = None
     skill: str = ""
     """The path of the skill's folder."""
@@ -203,7 +205,8 @@ class Place(NamedTuple):
     column: int
     end_line: int
     end_column: int
-    excerpt: str
+    excerpt: str = ""
+    excerpt_column: int = 1
 
 
 @dataclass(slots=True)

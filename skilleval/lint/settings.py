@@ -10,7 +10,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 from skilleval.errors import InputError, SettingsError
 from skilleval.lint.engine import Options, unknown_rule
@@ -32,14 +32,12 @@ class LintSettings:
         select: ids or groups of the rules to run (default: all).
         ignore: ids or groups to leave out.
         exclude: git-style patterns of paths that are not searched for skills.
-        per_path: patterns of shown paths, each with ids or groups to leave out there.
-        severity: other severities for some rules.
+        per_path: patterns of paths, each with ids or groups to leave out there.
+        severity: other severities for some rules or groups.
         targets: whose contract counts.
         fail_on: the least severity that makes the command fail.
         baseline: path of a baseline, from the settings file's folder.
     """
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     select: list[str] = field(default_factory=list)
     ignore: list[str] = field(default_factory=list)
@@ -51,6 +49,11 @@ class LintSettings:
     baseline: str | None = None
     path: str | None = field(default=None, init=False)
 
+    @property
+    def folder(self) -> str | None:
+        """The folder of the file: what the paths and patterns in it count from."""
+        return os.path.dirname(self.path) if self.path else None
+
     def options(
         self,
         targets: Sequence[Target] = (),
@@ -61,14 +64,19 @@ class LintSettings:
         """What to run, the command line's words before the file's."""
         chosen = targets or self.targets
         rules = choose_rules(select or self.select) if select or self.select else None
-        left_out = choose_rules([*self.ignore, *ignore])
+        left_out = choose_rules([*(() if select else self.ignore), *ignore])
         if left_out:
             rules = (rules or frozenset(rules_by_id())) - left_out
         return Options(
             targets=tuple(t for t in ALL if t in chosen) if chosen else ALL,
             rules=rules,
-            severity=self.severity,
+            severity={
+                rule: level
+                for name, level in self.severity.items()
+                for rule in choose_rules([name])
+            },
             per_path=[(pattern, choose_rules(ids)) for pattern, ids in self.per_path.items()],
+            base=self.folder,
             suppressions=suppressions,
         )
 
@@ -138,7 +146,13 @@ def _settings(path: str, table: dict[str, Any]) -> LintSettings:
     from pydantic import TypeAdapter, ValidationError  # only where there are settings
 
     written = {name.replace("_", "-"): name for name in _names()}
-    values = {written.get(key, key): value for key, value in table.items()}
+    unknown = [key for key in table if key not in written]
+    if unknown:
+        raise SettingsError(
+            f"{path}: there is no setting {unknown[0]}",
+            remedy=f"The settings are: {', '.join(written)}.",
+        )
+    values = {written[key]: value for key, value in table.items()}
     try:
         settings = TypeAdapter(LintSettings).validate_python(values)
     except ValidationError as error:

@@ -78,12 +78,12 @@ class Discovery:
     """Links to folders that lead out of what was named: not followed (absolute)."""
 
 
-def discover(paths: Iterable[str], exclude: Sequence[str] = ()) -> Discovery:
+def discover(paths: Iterable[str], ignores: Sequence[IgnoreFile] = ()) -> Discovery:
     """Find every skill below some paths, each once, in the order of the paths.
 
     Args:
         paths: files or folders; ``~`` stands for the home folder.
-        exclude: git-style patterns, relative to the working directory.
+        ignores: patterns of paths to pass over, beside those of .gitignore files.
 
     Raises:
         InputError: a path does not exist.
@@ -97,11 +97,10 @@ def discover(paths: Iterable[str], exclude: Sequence[str] = ()) -> Discovery:
             remedy="Name a SKILL.md, a skill folder, or a folder that holds skills.",
         )
     discovery = Discovery()
-    settings = Ignores([IgnoreFile(os.getcwd(), exclude)] if exclude else [])
     for path in named:
         root = path if os.path.isdir(path) else _skill_folder_of(path)
-        ignores = Ignores([*_outer_ignores(root), *settings.files])
-        _Walk(discovery, root).folder(root, _Place(ignores, _enclosing_plugin(root)))
+        here = Ignores([*_outer_ignores(root), *ignores])
+        _Walk(discovery, root).folder(root, _Place(here, _enclosing_plugin(root)))
     discovery.skills = _once(discovery.skills)
     if not discovery.skills:
         shown = ", ".join(paths) or "."

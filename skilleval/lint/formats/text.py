@@ -55,11 +55,12 @@ def _finding(finding: Finding, report: LintReport, style: Paint) -> Iterator[str
 
 def _excerpt(finding: Finding, paint: Paint) -> Iterator[str]:
     """The line with a caret under the place; a long line is cut around it."""
-    text, start = finding.excerpt.expandtabs(1), finding.column - 1
-    end = finding.end_column - 1 if finding.end_line == finding.line else len(text)
+    shift = finding.excerpt_column
+    text, start = finding.excerpt.replace("\t", " "), finding.column - shift
+    end = finding.end_column - shift if finding.end_line == finding.line else len(text)
     offset = max(0, start - _WIDTH // 2) if len(text) > _WIDTH else 0
     shown = text[offset : offset + _WIDTH]
-    head = "…" if offset else ""
+    head = "…" if offset or shift > 1 else ""
     before = escape(text[offset:start])
     marked = escape(text[start : max(end, start + 1)][: _WIDTH - (start - offset)])
     margin = f"{finding.line:>5} | "
@@ -78,7 +79,7 @@ def _columns(text: str) -> int:
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return len(text) + wide - sum(bool(unicodedata.combining(c)) for c in text)
+    return len(text) + wide - sum(unicodedata.category(c) in ("Mn", "Me") for c in text)
 
 
 def summary(report: LintReport, style: Paint = _plain) -> Iterator[str]:

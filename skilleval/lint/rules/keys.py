@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 
 from skilleval.lint.contract import (
@@ -41,6 +42,10 @@ def duplicate_key(skill: Skill) -> Iterator[Problem]:
         )
 
 
+# A comment, but not one that switches a rule off.
+_LOST = re.compile(r"[ \t]+#(?![ \t]*skilleval:)")
+
+
 @rule(
     "text-lost",
     "frontmatter",
@@ -61,7 +66,7 @@ def text_lost(skill: Skill) -> Iterator[Problem]:
             continue
         end = document.line_at(entry.value.end).end
         rest = document.text[entry.value.end : end]
-        if rest.lstrip(" \t").startswith("#") and rest[:1] in " \t":
+        if _LOST.match(rest):
             whole = document.text[entry.value.start : end].rstrip()
             fix = None
             if "\n" not in whole and "\r" not in whole:

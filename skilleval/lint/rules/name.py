@@ -73,7 +73,8 @@ def name_missing(skill: Skill) -> Iterator[Problem]:
         fix = None
         start = skill.front.block.start
         if _FOLDER_AS_NAME.match(skill.folder_name) and not _is_flow(skill):
-            edit = Edit(Span(start, start), f"name: {skill.folder_name}{_newline(skill)}")
+            line = f"{_indent(skill)}name: {skill.folder_name}{_newline(skill)}"
+            edit = Edit(Span(start, start), line)
             fix = Fix("add the folder's name", (edit,), safe=True)
         yield Problem("name missing: add the folder's name", opening_line(skill), fix=fix)
     elif entry.kind == "null" or (entry.kind == "string" and not (entry.text or "").strip()):
@@ -98,7 +99,18 @@ def _is_flow(skill: Skill) -> bool:
 
 
 def _newline(skill: Skill) -> str:
-    return "\r\n" if "\r\n" in skill.document.text[:2_000] else "\n"
+    """The line break that the frontmatter's first line ends with."""
+    above = skill.document.text[: skill.front.block.start]
+    return "\r\n" if above.endswith("\r\n") else above[-1:]
+
+
+def _indent(skill: Skill) -> str:
+    """The white space before the first key."""
+    root = skill.front.root
+    if not isinstance(root, Mapping) or not root.pairs:
+        return ""
+    key = root.pairs[0][0].start
+    return skill.document.text[skill.document.line_at(key).start : key]
 
 
 @rule(
