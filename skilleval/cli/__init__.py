@@ -69,10 +69,6 @@ def run(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted")
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away: end quietly, as other tools do.
-        sys.stdout = None  # nothing is left to flush to
-        return ExitCode.FAILED
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         _say(f"error: {error.strerror or error}{where}")

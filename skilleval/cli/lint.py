@@ -79,6 +79,8 @@ def command(
         raise click.UsageError("--unsafe goes with --fix or --diff")
     if fix and diff:
         raise click.UsageError("--fix and --diff exclude each other: look first, then fix")
+    if write_baseline and changed_since:
+        raise click.UsageError("--write-baseline needs all findings: leave out --changed-since")
     settings = read_settings()
     chosen = () if "all" in targets else tuple(Target(name) for name in targets)
     options = settings.options(
@@ -106,7 +108,10 @@ def command(
 
 def _split(names: Sequence[str]) -> list[str]:
     """``--select a,b --select c`` as a list."""
-    return [part.strip() for name in names for part in name.split(",") if part.strip()]
+    parts = [part.strip() for name in names for part in name.split(",")]
+    if not all(parts):
+        raise click.UsageError("an empty name of a rule")
+    return parts
 
 
 def _ignores(settings: LintSettings, exclude: Sequence[str]) -> list[IgnoreFile]:
@@ -129,11 +134,13 @@ def _changed(discovery: Discovery, revision: str | None) -> set[str] | None:
     """The folders of the skills in which something changed; None for all."""
     if revision is None:
         return None
-    changed = changed_since(revision)
+    changed: set[str] = set()
+    for root in {found.root for found in discovery.skills}:
+        changed |= changed_since(revision, root)
     return {
         found.folder
         for found in discovery.skills
-        if any(path.startswith(os.path.realpath(found.folder) + os.sep) for path in changed)
+        if any(path.startswith(found.real + os.sep) for path in changed)
     }
 
 

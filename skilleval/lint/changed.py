@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 
 from skilleval.errors import InputError
 
@@ -25,29 +26,36 @@ def changed_since(revision: str, folder: str = ".") -> set[str]:
     commit = _git(
         folder, "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"
     ).strip()
-    off = _filters_off(top)
-    diff = ("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z")
-    tracked = _git(top, *off, *diff, commit)
-    new = _git(top, *off, "ls-files", "--others", "--exclude-standard", "-z")
+    look = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z")
+    tracked = _git(
+        top, "diff", *look, "--ignore-submodules=all", commit, settings=_filters_off(top)
+    )
+    new = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
     return {
         os.path.join(os.path.realpath(top), name) for name in (tracked + new).split("\0") if name
     }
 
 
-def _filters_off(top: str) -> list[str]:
-    """Options that switch off the repository's own filters, which git would run to compare.
+def _filters_off(top: str) -> dict[str, str]:
+    """Settings that switch off a repository's own filters, which git runs to compare a file.
 
     A file under a filter (Git LFS) may then count as changed though it is not.
     """
-    listed = _git(top, "config", "--name-only", "--null", "--get-regexp", r"^filter\..*\.")
-    names = {name for name in listed.split("\0") if name.endswith((".clean", ".process"))}
-    return [word for name in sorted(names) for word in ("-c", f"{name}=")]
+    names = _git(top, "config", "--name-only", "--null", "--get-regexp", r"^filter\.").split("\0")
+    filters = {name.rpartition(".")[0] for name in names if name}
+    off = {"clean": "", "process": "", "required": "false"}
+    return {f"{name}.{key}": value for name in filters for key, value in off.items()}
 
 
-def _git(folder: str, *words: str) -> str:
+def _git(folder: str, *words: str, settings: Mapping[str, str] | None = None) -> str:
     # A repository's own configuration must not make git run anything for us.
     command = ["git", *_QUIET, *words]
-    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}
+    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": ""}
+    at = int(environment.get("GIT_CONFIG_COUNT") or 0)  # behind the user's own
+    for name, value in (settings or {}).items():  # not by -c: a name may hold "="
+        environment |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
+        at += 1
+    environment["GIT_CONFIG_COUNT"] = str(at)
     try:
         done = subprocess.run(
             command,

@@ -48,6 +48,8 @@ __all__ = [
 _PARALLEL_FROM = 64
 """Skills from which starting a second process pays."""
 _EXCERPT = 300
+_MOST = 500
+"""Problems of one rule in one skill: beyond that somebody means to drown us."""
 _FILE_GROUPS = ("file", "safety")
 """What is looked at where SKILL.md has no text of its own to judge."""
 
@@ -185,8 +187,12 @@ def problems(skill: Skill, options: Options) -> Iterator[tuple[Rule, Problem]]:
     """What the rules that are on say of one skill."""
     for rule, check in options.checks:
         if skill.has_text or rule.group in _FILE_GROUPS:
-            for problem in check(skill):
+            for count, problem in enumerate(check(skill), start=1):
                 yield rule, problem
+                if count == _MOST:
+                    more = f"over {_MOST} of these in this skill; the others are not shown"
+                    yield rule, Problem(more, levels=problem.levels)
+                    break
 
 
 class _SkillRun:
@@ -250,7 +256,8 @@ class _SkillRun:
                     self._say("suppression-reason", message, comment.span, document)
                 for rule in comment.rules or ("",):
                     if rule not in known:
-                        self._say("suppression-unknown", unknown_rule(rule), comment.span, document)
+                        message = unknown_rule(rule, groups=False)
+                        self._say("suppression-unknown", message, comment.span, document)
             for comment, rule in comments.unused():
                 checked = (
                     rule in known
@@ -273,10 +280,10 @@ class _SkillRun:
                 self.report.findings.append(finding)
 
 
-def unknown_rule(name: str) -> str:
-    """``there is no rule x; did you mean y?``"""
-    groups = {rule.group for rule in all_rules()}
-    close = difflib.get_close_matches(name, [*groups, *rules_by_id()], n=1)
+def unknown_rule(name: str, groups: bool = True) -> str:
+    """``there is no rule x; did you mean y?``; ``groups`` where one of them would do, too."""
+    names = {*rules_by_id(), *(rule.group for rule in all_rules() if groups)}
+    close = difflib.get_close_matches(name, sorted(names), n=1)
     hint = f"; did you mean {close[0]}?" if close else "; `skilleval rules` lists them"
     return f"there is no rule {name or 'without a name'}{hint}"
 

@@ -48,16 +48,17 @@ class SkillFixes:
     def diff(self) -> Iterator[str]:
         """The change as a unified diff, line by line."""
         folder = shown_path(self.found.folder)
-        for name in sorted(self.new):
-            path = name if folder == "." else f"{folder}/{name}"
-            target = path
-            if self.rename and name == self.rename[1]:
-                path = path[: -len(name)] + self.rename[0]
+        prefix = "" if folder == "." else f"{folder}/"
+        renamed = {self.rename[1]: self.rename[0]} if self.rename else {}
+        for name in sorted({*self.new, *renamed}):
+            path, target = prefix + renamed.get(name, name), prefix + name
+            if name in renamed:
+                yield f"diff --git a/{path} b/{target}\nrename from {path}\nrename to {target}\n"
+            if name not in self.new:
+                continue
             old, new = _lines(self.old[name]), _lines(self.new[name])
             for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{target}"):
                 yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        if self.rename:
-            yield f"rename {folder}/{self.rename[0]} -> {folder}/{self.rename[1]}\n"
 
 
 def _lines(data: bytes) -> list[str]:
@@ -133,10 +134,11 @@ def _apply(document: Document, fixes: list[Fix], titles: list[str]) -> bytes:
         if not any(_overlap(edit, other) for edit in fix.edits for other in taken):
             taken.extend(fix.edits)
             titles.append(fix.title)
-    text = document.text
-    for edit in sorted(taken, key=lambda e: e.span, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return text.encode("utf-8")
+    pieces, at = [], 0
+    for edit in sorted(taken):
+        pieces += [document.text[at : edit.span.start], edit.text]
+        at = edit.span.end
+    return "".join([*pieces, document.text[at:]]).encode("utf-8")
 
 
 def _overlap(one: Edit, other: Edit) -> bool:

@@ -11,7 +11,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -31,6 +31,8 @@ _NOT_PROSE = re.compile(
     r"(?:.*/)?(?:evals|tests|expected_outputs?|samples?|fixtures)/|(?:.*/)?sample[-_]"
 )
 """Files whose links are part of an example, not of the skill."""
+_MOST = 5_000
+"""Links of one file that are looked at."""
 _PLACEHOLDER = frozenset({"link", "url", "path", "file", "href", "target", "here"})
 
 
@@ -62,7 +64,7 @@ def links(
         if not document.name.lower().endswith(".md") or _NOT_PROSE.match(document.name):
             continue
         if any(wanted(document, link) for link in _perhaps(document)):
-            for found in skill.markdown_of(document).links:
+            for found in skill.markdown_of(document).links[:_MOST]:
                 link = _link(document, found.target, found.span)
                 if link and wanted(document, link):
                     yield document, link
@@ -72,7 +74,8 @@ def _perhaps(document: Document) -> list[Link]:
     """What looks like a relative link, in code or not."""
     found: list[Link] | None = document.memo.get("links")
     if found is None:
-        matches = chain(*(p.finditer(document.text) for p in (_LIKE_LINK, _LIKE_DEFINITION)))
+        patterns = (_LIKE_LINK, _LIKE_DEFINITION)
+        matches = islice(chain(*(p.finditer(document.text) for p in patterns)), _MOST)
         like = (_link(document, match[1], Span(*match.span())) for match in matches)
         found = document.memo["links"] = [link for link in like if link]
     return found

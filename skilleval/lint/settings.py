@@ -122,6 +122,8 @@ def read_settings(folder: str = ".") -> LintSettings:
 
 
 _TOOL = ("tool", "skilleval", "lint")
+_TABLES = ("lint",)
+"""The tables of skilleval.toml."""
 
 
 def _table(path: str, keys: Sequence[str]) -> dict[str, Any] | None:
@@ -133,6 +135,12 @@ def _table(path: str, keys: Sequence[str]) -> dict[str, Any] | None:
         table: Any = tomllib.loads(data.decode("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"can't read {path}: {error}") from None
+    strangers = [name for name in table if keys is not _TOOL and name not in _TABLES]
+    if strangers:
+        raise SettingsError(
+            f"{path}: there is no table [{strangers[0]}]",
+            remedy=f"The tables are: {', '.join(_TABLES)}.",
+        )
     for key in keys:
         table = table.get(key) if isinstance(table, dict) else None
     if table is None:

@@ -39,15 +39,20 @@ class Suppressions:
 
     comments: list[Suppression] = field(default_factory=list)
     used: set[tuple[int, str]] = field(default_factory=set)
+    places: dict[tuple[str, int | None], list[int]] = field(default_factory=dict)
+    """Which comments hold for a rule on a line (None: in the whole file)."""
+
+    def add(self, comment: Suppression) -> None:
+        """Take in one comment."""
+        for rule in comment.rules:
+            self.places.setdefault((rule, comment.line), []).append(len(self.comments))
+        self.comments.append(comment)
 
     def covers(self, rule: str, line: int | None) -> bool:
         """Whether a comment switches a rule off on a line (None: for the file as a whole)."""
-        covered = False
-        for index, comment in enumerate(self.comments):
-            if rule in comment.rules and comment.line in (None, line):
-                self.used.add((index, rule))
-                covered = True
-        return covered
+        holding = [*self.places.get((rule, None), ()), *self.places.get((rule, line), ())]
+        self.used.update((index, rule) for index in holding)
+        return bool(holding)
 
     def unused(self) -> list[tuple[Suppression, str]]:
         """Rules that a comment switches off where they had nothing to say."""
@@ -70,5 +75,5 @@ def read_suppressions(document: Document) -> Suppressions:
         where = None if match["kind"] == "ignore-file" else line + 1 if alone else line
         rules = tuple(r.strip() for r in (match["rules"] or "").split(",") if r.strip())
         reason = (match["reason"] or "").strip()
-        found.comments.append(Suppression(Span(*match.span()), rules, where, reason))
+        found.add(Suppression(Span(*match.span()), rules, where, reason))
     return found

@@ -76,6 +76,8 @@ class Discovery:
     """Paths that ignore patterns took out (absolute)."""
     outside: list[str] = field(default_factory=list)
     """Links to folders that lead out of what was named: not followed (absolute)."""
+    unread: list[str] = field(default_factory=list)
+    """Folders that could not be listed or lie too deep (absolute)."""
 
 
 def discover(paths: Iterable[str], ignores: Sequence[IgnoreFile] = ()) -> Discovery:
@@ -89,6 +91,9 @@ def discover(paths: Iterable[str], ignores: Sequence[IgnoreFile] = ()) -> Discov
         InputError: a path does not exist.
         NothingFound: there is no skill below them.
     """
+    paths = list(paths)
+    if not all(paths):
+        raise InputError("an empty path: name a file or a folder")
     named = [os.path.abspath(os.path.expanduser(path)) for path in paths]
     missing = [path for path in named if not os.path.lexists(path)]
     if missing:
@@ -202,6 +207,7 @@ class _Walk:
             with os.scandir(path) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError:
+            self.discovery.unread.append(path)
             return
         names = {entry.name for entry in entries}
         if ".claude-plugin" in names or "plugin.json" in names:
@@ -234,7 +240,9 @@ class _Walk:
         if place.ignores.files and place.ignores.match(entry.path, folder):
             self.discovery.ignored.append(entry.path)
         elif folder:
-            if place.depth < MAX_DEPTH:
+            if place.depth >= MAX_DEPTH:
+                self.discovery.unread.append(entry.path)
+            else:
                 inner = place._replace(prefix=f"{place.prefix}{entry.name}/", depth=place.depth + 1)
                 self.folder(entry.path, inner)
         elif place.owner is None:

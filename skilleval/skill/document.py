@@ -103,6 +103,8 @@ class Document:
     def line_at(self, offset: int) -> Span:
         """The span of the line that holds an offset, without its line break."""
         text = self.text
+        if text.startswith("\r\n", offset - 1) and offset > 0:
+            offset -= 1  # both belong to one line break
         start = text.rfind("\n", 0, offset) + 1
         end = text.find("\n", offset)
         end = len(text) if end < 0 else end

@@ -31,6 +31,7 @@ def render(report: LintReport, *, color: bool = False) -> str:
             "baseline": report.known,
             "ignored": len(report.discovery.ignored),
             "not_followed": report.discovery.outside,
+            "unread": report.discovery.unread,
         },
     }
     return json.dumps(data) + "\n"

@@ -58,4 +58,6 @@ def _finding(finding: Finding) -> str:
 
 def _plain(text: str) -> str:
     """Text in which nothing is markup."""
-    return _SPECIAL.sub(r"\\\1", escape(text).replace("\n", " "))
+    text = _SPECIAL.sub(r"\\\1", escape(text))
+    # GitHub also links addresses and notifies people whose name stands behind an @.
+    return text.replace("@", "&#64;").replace("://", "&#58;//").replace("www.", "www&#46;")

@@ -113,6 +113,9 @@ def summary(report: LintReport, style: Paint = _plain) -> Iterator[str]:
         yield f"{plural(report.known, 'finding')} known from the baseline"
     if report.discovery.ignored:
         yield f"{plural(len(report.discovery.ignored), 'path')} passed over by ignore patterns"
+    if report.discovery.unread:
+        folders = escape(listing(report.discovery.unread, 3))
+        yield f"could not be read or lie too deep: {folders}"
     if report.discovery.outside:
         links = escape(listing(report.discovery.outside, 3))
         yield f"not followed, since they lead out of what was named: {links}"

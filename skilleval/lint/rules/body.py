@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from skilleval.lint.contract import MAX_BODY_LINES, MAX_BODY_TOKENS, PRACTICE, SKILLEVAL, tokens
 from skilleval.lint.marks import Marks
@@ -15,6 +16,8 @@ from skilleval.skill import Skill, Span, State
 
 _MAX_REPEATS = 3
 """Findings of one rule in one file, where a hint is enough and a list is noise."""
+_MAX_CANDIDATES = 200
+"""Places that are looked at for those."""
 
 
 def _body(text: str) -> str:
@@ -159,7 +162,7 @@ _OLD = re.compile(r"old patterns|legacy|deprecated|history|changelog|archive", r
 def time_sensitive(skill: Skill) -> Iterator[Problem]:
     """Sentences that hang on a date."""
     count = 0
-    for span in _dated(skill):
+    for span in islice(_dated(skill), _MAX_CANDIDATES):
         above = skill.markdown.headings_over(span.start)
         if skill.markdown.in_code(span.start) or any(map(_OLD.search, above)):
             continue
@@ -214,21 +217,18 @@ def todo_left(skill: Skill) -> Iterator[Problem]:
     """TODO, FIXME, TBD and placeholders in running text."""
     if not _UNFINISHED.of(skill.document):
         return
-    count = 0
-    for match in _prose(skill, _TODO):
-        line = skill.document.line_text(match.start())
-        if count == _MAX_REPEATS or line.lstrip().startswith("|") or _in_quotes(line, match[0]):
+    text = skill.document.text
+    left = _MAX_REPEATS
+    for match in islice(_prose(skill, _TODO), _MAX_CANDIDATES):
+        line = skill.document.line_at(match.start())
+        quoted = match.start() > line.start and text[match.start() - 1] in "\"'“‘"
+        if quoted or text[line.start : match.start()].lstrip().startswith("|"):
             continue
-        count += 1
-        yield Problem(
-            f'left over: "{shorten(line.strip())}"; finish it or take it out', Span(*match.span())
-        )
-
-
-def _in_quotes(line: str, match: str) -> bool:
-    """Whether it is quoted, as in: Search for "TODO:"."""
-    at = line.find(match.strip())
-    return at > 0 and line[at - 1] in "\"'“‘"
+        words = shorten(text[match.start() : min(line.end, match.start() + 80)])
+        yield Problem(f'left over: "{words}"; finish it or take it out', Span(*match.span()))
+        left -= 1
+        if not left:
+            return
 
 
 _MCP = Marks("MCP")

@@ -73,9 +73,11 @@ def name_missing(skill: Skill) -> Iterator[Problem]:
         fix = None
         start = skill.front.block.start
         if _FOLDER_AS_NAME.match(skill.folder_name) and not _is_flow(skill):
-            line = f"{_indent(skill)}name: {skill.folder_name}{_newline(skill)}"
-            edit = Edit(Span(start, start), line)
-            fix = Fix("add the folder's name", (edit,), safe=True)
+            indent = _indent(skill)
+            if not indent.strip(" "):  # else the first key stands behind a "?"
+                line = f"{indent}name: {skill.folder_name}{_newline(skill)}"
+                edit = Edit(Span(start, start), line)
+                fix = Fix("add the folder's name", (edit,), safe=True)
         yield Problem("name missing: add the folder's name", opening_line(skill), fix=fix)
     elif entry.kind == "null" or (entry.kind == "string" and not (entry.text or "").strip()):
         word = "null" if entry.value.end > entry.value.start and entry.kind == "null" else "empty"
@@ -105,7 +107,7 @@ def _newline(skill: Skill) -> str:
 
 
 def _indent(skill: Skill) -> str:
-    """The white space before the first key."""
+    """What stands before the first key on its line."""
     root = skill.front.root
     if not isinstance(root, Mapping) or not root.pairs:
         return ""

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from skilleval.lint.contract import PRACTICE, SKILLEVAL
 from skilleval.lint.links import Link, links
@@ -85,7 +86,7 @@ def _mentions(text: str, name: str) -> bool:
         return True
     if name.endswith(".py") and name[:-3].replace("/", ".") in text:
         return True  # from package.module import …
-    if "/" in name and any(_matches(name, pattern) for pattern in _GLOB.findall(text)):
+    if "/" in name and any(_matches(name, pattern) for pattern in _globs(text)):
         return True
     folder = posixpath.dirname(name)
     while folder:
@@ -95,7 +96,14 @@ def _mentions(text: str, name: str) -> bool:
     return False
 
 
-_GLOB = re.compile(r"[\w./-]*[*{][\w./{}*-]*")
+_NOT_IN_GLOB = re.compile(r"[^\w./{}*-]+")
+
+
+@lru_cache(maxsize=4)
+def _globs(text: str) -> list[str]:
+    """What looks like a pattern for paths (asked for again and again of the same text)."""
+    words = _NOT_IN_GLOB.split(text) if "/*" in text or "{" in text or "*." in text else []
+    return [word for word in words if "/" in word and ("*" in word or "{" in word)][:200]
 
 
 def _matches(name: str, pattern: str) -> bool:

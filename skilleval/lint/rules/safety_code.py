@@ -25,12 +25,12 @@ _SHELL = r"(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh\b"
 # An interpreter that takes its program from what is piped in: no script, no -c, no -m.
 _INTERPRETER = r"(?:sudo\s+)?(?:python3?|node|perl|ruby)\b(?=\s*(?:-(?![\w-])|$|[)\"'`;&|\n]))"
 _DOWNLOAD_RUN = re.compile(
-    rf"\b(?:curl|wget)\b[^\n|;&]*\|\s*(?:tee\s+\S+\s*\|\s*)?(?:{_SHELL}|{_INTERPRETER})"
+    rf"\b(?:curl|wget)\b[^\n|;&]{{0,300}}\|\s*(?:tee\s+\S+\s*\|\s*)?(?:{_SHELL}|{_INTERPRETER})"
     rf"|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\(|`)\s*(?:curl|wget)\b"
     r"|\b(?:eval|source|\.)\s+[\"']?(?:<\(|\$\(|`)\s*(?:curl|wget)\b"
-    r"|\b(?:iex|Invoke-Expression)\b[^\n]*\b(?:irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadString)\b"
-    r"|\b(?:irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadString)\b[^\n|]*\|\s*(?:iex|Invoke-Expression)\b"
-    r"|\bpython3?\s+-c\s+[\"'][^\n]*(?:urlopen|requests\.get)[^\n]*exec\(",
+    r"|\b(?:iex|Invoke-Expression)\b[^\n]{0,200}\b(?:irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadString)\b"
+    r"|\b(?:irm|iwr|Invoke-(?:RestMethod|WebRequest)|DownloadString)\b[^\n|]{0,200}\|\s*(?:iex|Invoke-Expression)\b"
+    r"|\bpython3?\s+-c\s+[\"'][^\n]{0,200}(?:urlopen|requests\.get)[^\n]{0,100}exec\(",
     re.IGNORECASE,
 )
 _DOWNLOADERS = Marks("curl", "wget", "iex", "IEX", "Invoke-Expression", "urlopen")
@@ -89,12 +89,12 @@ def download_and_run(skill: Skill) -> Iterator[Problem]:
 
 
 _DECODE_RUN = re.compile(
-    rf"\bbase64\s+(?:-d|-D|--decode)\b[^\n|]*\|\s*{_SHELL}"
-    rf"|\bxxd\s+-r[^\n|]*\|\s*{_SHELL}"
+    rf"\bbase64\s+(?:-d|-D|--decode)\b[^\n|]{{0,200}}\|\s*{_SHELL}"
+    rf"|\bxxd\s+-r[^\n|]{{0,200}}\|\s*{_SHELL}"
     r"|\b(?:eval|exec)\s*\(\s*(?:base64\.|b64decode|atob\(|zlib\.|codecs\.decode|bytes\.fromhex|marshal\.)"
-    r"|\beval\s+[\"']?\$\([^)\n]*base64\s+(?:-d|-D|--decode)"
-    r"|\bpowershell(?:\.exe)?\b[^\n]*\s-(?:e|ec|enc|encodedcommand)\s+[A-Za-z0-9+/=]{40,}"
-    r"|\bFromBase64String\b[^\n]*\b(?:iex|Invoke-Expression)\b",
+    r"|\beval\s+[\"']?\$\([^)\n]{0,200}base64\s+(?:-d|-D|--decode)"
+    r"|\bpowershell(?:\.exe)?\b[^\n]{0,200}\s-(?:e|ec|enc|encodedcommand)\s+[A-Za-z0-9+/=]{40,}"
+    r"|\bFromBase64String\b[^\n]{0,200}\b(?:iex|Invoke-Expression)\b",
     re.IGNORECASE,
 )
 _BLOB = re.compile(r"[A-Za-z0-9+/]{80,}={0,2}")
@@ -228,13 +228,13 @@ _CREDENTIALS = re.compile(
     r"\.git-credentials\b|\.claude/\.credentials)"
     r"|/etc/shadow\b|\bsecurity\s+find-(?:generic|internet)-password\b"
     r"|\b(?:Login Data|Cookies)\b.{0,20}sqlite"
-    r"|\bcat\s+[^\n|]*\.env\b",
+    r"|\bcat\s+[^\n|]{0,100}\.env\b",
 )
 _NETWORK = re.compile(
-    r"\b(?:curl|wget)\b[^\n]*\s(?:-d|--data\S*|-F|--form|-T|--upload-file|-X\s*(?:POST|PUT)|--post-\w+)\b"
+    r"\b(?:curl|wget)\b[^\n]{0,200}\s(?:-d|--data\S*|-F|--form|-T|--upload-file|-X\s*(?:POST|PUT)|--post-\w+)\b"
     r"|\brequests\.(?:post|put)\b|\bhttpx\.(?:post|put)\b|\burlopen\b|\bhttp\.client\b"
-    r"|\bfetch\s*\(\s*[\"']https?://|\b(?:nc|ncat|netcat)\s+-?\w*\s*[\w.-]+\s+\d+|\bscp\b[^\n]*\s\S+@\S+:"
-    r"|\bInvoke-(?:RestMethod|WebRequest)\b[^\n]*-Method\s+(?:Post|Put)",
+    r"|\bfetch\s*\(\s*[\"']https?://|\b(?:nc|ncat|netcat)\s+-?\w*\s*[\w.-]+\s+\d+|\bscp\b[^\n]{0,200}\s\S{1,100}@\S{1,100}:"
+    r"|\bInvoke-(?:RestMethod|WebRequest)\b[^\n]{0,200}-Method\s+(?:Post|Put)",
     re.IGNORECASE,
 )
 _CREDENTIAL_FILES = Marks(

@@ -160,8 +160,8 @@ def _selector_text(run: str) -> str:
 
 _COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
 _INVISIBLE = re.compile(
-    r"<(\w+)[^>]*style\s*=\s*[\"'][^\"']*(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|"
-    r"opacity:\s*0(?![.\d]))[^>]*>(.*?)</\1>",
+    r"<(\w{1,20})[^>]{0,200}?\sstyle\s*=\s*[\"'][^\"']{0,200}?(?:display:\s*none|visibility:\s*hidden|"
+    r"font-size:\s*0|opacity:\s*0(?![.\d]))[^>]{0,200}>(.{0,2000}?)</\1>",
     re.DOTALL | re.IGNORECASE,
 )
 _HIDING_HTML = Marks("<!--", "style=", "style =")
