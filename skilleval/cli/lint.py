@@ -1,7 +1,11 @@
-"""``skilleval lint``"""
+"""``skilleval lint``
+
+What only some options need is imported where they are used: most runs are short.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -9,10 +13,7 @@ from collections.abc import Sequence
 import click
 
 from skilleval.errors import ExitCode, InputError
-from skilleval.lint.baseline import apply_baseline, write_baseline
-from skilleval.lint.changed import changed_since
-from skilleval.lint.engine import LintReport, Options, lint
-from skilleval.lint.fix import fix_skill, write_fixes
+from skilleval.lint.engine import Linter, LintReport, Options
 from skilleval.lint.formats import FORMATS, render
 from skilleval.lint.model import ALL, Severity, Target
 from skilleval.lint.settings import FAIL_ON, LintSettings, read_settings
@@ -87,20 +88,25 @@ def command(
         ALL if "all" in targets else chosen, _split(select), _split(ignore), not no_suppressions
     )
     ignores = _ignores(settings, exclude)
-    discovery = discover(paths or ["."], ignores)
-    shown = _changed(discovery, changed_since)
-    if diff:
-        return _show_diff(discovery, shown, options, unsafe)
-    if fix:
-        _fix(discovery, shown, options, unsafe)
+    if diff or fix:
         discovery = discover(paths or ["."], ignores)
-    report = lint(discovery, options)
+        shown = _changed(discovery, changed_since)
+        if diff:
+            return _show_diff(discovery, shown, options, unsafe)
+        _fix(discovery, shown, options, unsafe)
+    gc.disable()  # a short life: what is found is needed to the end
+    with Linter(options) as linter:
+        discovery = discover(paths or ["."], ignores, linter.add)
+        report = linter.finish(discovery)
+    shown = _changed(discovery, changed_since)
     if shown is not None:
         report = _only(report, shown)
     baseline = baseline or _beside(settings)
     if write_baseline:
         return _write_baseline(report, baseline)
     if baseline:
+        from skilleval.lint.baseline import apply_baseline
+
         apply_baseline(report, baseline)
     write_out(render(format_, report, color=_color(format_)))
     return _exit_code(report, fail_on or settings.fail_on)
@@ -134,6 +140,8 @@ def _changed(discovery: Discovery, revision: str | None) -> set[str] | None:
     """The folders of the skills in which something changed; None for all."""
     if revision is None:
         return None
+    from skilleval.lint.changed import changed_since
+
     changed: set[str] = set()
     for root in {found.root for found in discovery.skills}:
         changed |= changed_since(revision, root)
@@ -156,6 +164,8 @@ def _only(report: LintReport, folders: set[str]) -> LintReport:
 
 
 def _show_diff(discovery: Discovery, shown: set[str] | None, options: Options, unsafe: bool) -> int:
+    from skilleval.lint.fix import fix_skill
+
     count = 0
     for found in discovery.skills:
         if shown is None or found.folder in shown:
@@ -174,6 +184,8 @@ def _for_reader(line: str) -> str:
 
 
 def _fix(discovery: Discovery, shown: set[str] | None, options: Options, unsafe: bool) -> None:
+    from skilleval.lint.fix import fix_skill, write_fixes
+
     count = skills = 0
     for found in discovery.skills:
         if shown is None or found.folder in shown:
@@ -188,6 +200,8 @@ def _fix(discovery: Discovery, shown: set[str] | None, options: Options, unsafe:
 def _write_baseline(report: LintReport, path: str | None) -> int:
     if not path:
         raise click.UsageError("--write-baseline needs --baseline FILE")
+    from skilleval.lint.baseline import write_baseline
+
     try:
         count = write_baseline(report, path)
     except OSError as error:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import gc
 import hashlib
 import os
-import signal
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property
+from typing import NamedTuple
 
-from skilleval.errors import Unmeasured
 from skilleval.lint.model import (
     ALL,
     CatalogProblem,
@@ -31,11 +28,13 @@ from skilleval.lint.model import (
 )
 from skilleval.lint.registry import all_rules, rules_by_id
 from skilleval.lint.suppress import Suppressions, read_suppressions
+from skilleval.lint.workers import Workers
 from skilleval.prompt.listing import listed
 from skilleval.skill import Discovery, Document, Found, Skill, Span
 
 __all__ = [
     "LintReport",
+    "Linter",
     "Options",
     "lint",
     "lint_skill",
@@ -45,13 +44,19 @@ __all__ = [
     "unknown_rule",
 ]
 
-_PARALLEL_FROM = 64
-"""Skills from which starting a second process pays."""
 _EXCERPT = 300
 _MOST = 500
 """Problems of one rule in one skill: beyond that somebody means to drown us."""
 _FILE_GROUPS = ("file", "safety")
 """What is looked at where SKILL.md has no text of its own to judge."""
+
+
+class Judged(NamedTuple):
+    """How bad something is: for each target that minds, at worst, and who says so."""
+
+    levels: dict[Target, Severity]
+    severity: Severity
+    source: str
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,24 @@ class Options:
     def checks(self) -> list[tuple[Rule, SkillCheck]]:
         """The rules about single skills that are on, with their functions."""
         return [(r, r.check) for r in all_rules() if r.check and self.runs(r.id)]
+
+    @cached_property
+    def _judged(self) -> dict[tuple[str, tuple[tuple[Target, Severity], ...] | None], Judged]:
+        return {}
+
+    def judge(self, rule: Rule, levels: Levels | None) -> Judged:
+        """How bad a problem of a rule is for the targets that count (worked out once a kind)."""
+        key = (rule.id, tuple(levels.items()) if levels is not None else None)
+        judged = self._judged.get(key)
+        if judged is None:
+            found = rule.levels if levels is None else levels
+            chosen = {target: found[target] for target in self.targets if target in found}
+            override = self.severity.get(rule.id)
+            if override:
+                chosen = dict.fromkeys(chosen, override)
+            worst = next((s for s in Severity if s in chosen.values()), Severity.NOTE)
+            judged = self._judged[key] = Judged(chosen, worst, rule.source(chosen))
+        return judged
 
     def runs(self, rule: str) -> bool:
         """Whether a rule is on."""
@@ -125,57 +148,52 @@ def shown_path(path: str) -> str:
     return path.removeprefix(here.rstrip(os.sep) + os.sep)
 
 
+class Linter:
+    """Lints skills while they are still being found.
+
+    ``add`` is for `skilleval.skill.discover` to call; ``finish`` gives the report.
+    """
+
+    def __init__(self, options: Options) -> None:
+        all_rules()  # before the processes part, so that each has them
+        self.options = options
+        self._workers = Workers(_lint_some, options)
+        self.add = self._workers.add
+
+    def __enter__(self) -> Linter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._workers.stop()
+
+    def finish(self, discovery: Discovery) -> LintReport:
+        """Compare the skills with each other and put everything together."""
+        by_folder = {report.folder: report for report in self._workers.finish()}
+        reports = [by_folder[found.folder] for found in discovery.skills]
+        findings = [finding for report in reports for finding in report.findings]
+        findings += _lint_together(reports, self.options)
+        findings.sort(key=lambda finding: finding.order)
+        report = LintReport(reports, findings, self.options.targets, discovery)
+        report.suppressed = sum(r.suppressed for r in reports)
+        report.judge()
+        return report
+
+
 def lint(discovery: Discovery, options: Options) -> LintReport:
-    """Run every rule that is on over the skills found."""
-    all_rules()  # before the processes part, so that each has them
-    reports = _lint_each(discovery.skills, options)
-    findings = [finding for report in reports for finding in report.findings]
-    findings += _lint_together(reports, options)
-    findings.sort(key=lambda finding: finding.order)
-    report = LintReport(reports, findings, options.targets, discovery)
-    report.suppressed = sum(r.suppressed for r in reports)
-    report.judge()
-    return report
+    """Run every rule that is on over skills that were found before."""
+    with Linter(options) as linter:
+        for found in discovery.skills:
+            linter.add(found)
+        return linter.finish(discovery)
 
 
-def _lint_each(skills: Sequence[Found], options: Options) -> list[SkillReport]:
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if len(skills) < _PARALLEL_FROM or cores < 2:
-        return [lint_skill(found, options) for found in skills]
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
-
-    # Forked workers share the rules that are loaded already; other systems load them anew.
-    context = get_context("fork" if sys.platform == "linux" else "spawn")
-    size = max(8, min(64, len(skills) // (cores * 8)))
-    chunks = [skills[at : at + size] for at in range(0, len(skills), size)]
-    try:
-        with ProcessPoolExecutor(cores, mp_context=context, initializer=_start_worker) as pool:
-            done = pool.map(_lint_chunk, chunks, [options] * len(chunks))
-            return [report for chunk in done for report in chunk]
-    except BrokenProcessPool:
-        raise Unmeasured(
-            "a worker process was ended from outside, perhaps for want of memory",
-            remedy="Lint fewer skills at a time.",
-        ) from None
-
-
-def _start_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us, without our tracebacks
-    gc.freeze()  # what the parent loaded is never garbage
-    gc.disable()  # a skill holds no cycles: reference counts free it
-
-
-def _lint_chunk(skills: Sequence[Found], options: Options) -> list[SkillReport]:
+def _lint_some(skills: Sequence[Found], options: Options) -> list[SkillReport]:
     return [lint_skill(found, options) for found in skills]
 
 
-def lint_skill(found: Found, options: Options, skill: Skill | None = None) -> SkillReport:
+def lint_skill(found: Found, options: Options) -> SkillReport:
     """Run the rules for one skill; catalog rules need all of them and are not run here."""
-    skill = skill or Skill(found)
+    skill = Skill(found)
     run = _SkillRun(skill, options)
     for rule, problem in problems(skill, options):
         run.add(rule, problem)
@@ -316,35 +334,32 @@ def _finding(
     levels: Mapping[Target, Severity] | None,
 ) -> Finding | None:
     """A finding with the severities that settings give it; None where nobody minds."""
-    chosen = minding(options, rule, path, levels)
-    if not chosen:
+    if not minding(options, rule, path, levels):
         return None
-    severity = next(level for level in Severity if level in chosen.values())
+    judged = options.judge(rule, levels)
     return Finding(
         rule.id,
-        severity,
-        chosen,
+        judged.severity,
+        judged.levels,
         path,
         *place[:4],
         message,
-        rule.source(chosen),
+        judged.source,
         place.excerpt,
         place.excerpt_column,
     )
 
 
-def minding(
-    options: Options, rule: Rule, path: str, levels: Levels | None
-) -> dict[Target, Severity]:
-    """Who minds a problem of a rule at a path, and how much; nobody where it is switched off."""
-    found = rule.levels if levels is None else levels
-    chosen = {target: found[target] for target in options.targets if target in found}
-    if chosen and options.per_path:
+def minding(options: Options, rule: Rule, path: str, levels: Levels | None) -> bool:
+    """Whether anybody minds a problem of a rule at a path."""
+    if not options.judge(rule, levels).levels:
+        return False
+    if options.per_path:
         counted = os.path.relpath(path, options.base) if options.base else path
-        if any(rule.id in off and fnmatch(counted, pattern) for pattern, off in options.per_path):
-            return {}
-    override = options.severity.get(rule.id)
-    return dict.fromkeys(chosen, override) if override else chosen
+        return not any(
+            rule.id in off and fnmatch(counted, pattern) for pattern, off in options.per_path
+        )
+    return True
 
 
 def _lint_together(reports: list[SkillReport], options: Options) -> list[Finding]:

@@ -60,25 +60,32 @@ def links(
     skill: Skill, wanted: Callable[[Document, Link], bool]
 ) -> Iterator[tuple[Document, Link]]:
     """The links of SKILL.md and the Markdown files beside it that a rule wants."""
-    for document in (skill.document, *skill.texts):
-        if not document.name.lower().endswith(".md") or _NOT_PROSE.match(document.name):
-            continue
-        if any(wanted(document, link) for link in _perhaps(document)):
+    for document, like in _perhaps(skill):
+        if any(wanted(document, link) for link in like):
             for found in skill.markdown_of(document).links[:_MOST]:
                 link = _link(document, found.target, found.span)
                 if link and wanted(document, link):
                     yield document, link
 
 
-def _perhaps(document: Document) -> list[Link]:
-    """What looks like a relative link, in code or not."""
-    found: list[Link] | None = document.memo.get("links")
+def _perhaps(skill: Skill) -> list[tuple[Document, list[Link]]]:
+    """The files with what looks like a relative link, in code or not (worked out once)."""
+    found: list[tuple[Document, list[Link]]] | None = skill.memo.get("links")
     if found is None:
-        patterns = (_LIKE_LINK, _LIKE_DEFINITION)
-        matches = islice(chain(*(p.finditer(document.text) for p in patterns)), _MOST)
-        like = (_link(document, match[1], Span(*match.span())) for match in matches)
-        found = document.memo["links"] = [link for link in like if link]
+        prose = (
+            document
+            for document in (skill.document, *skill.texts)
+            if document.name.lower().endswith(".md") and not _NOT_PROSE.match(document.name)
+        )
+        looked_at = ((document, _like_links(document)) for document in prose)
+        found = skill.memo["links"] = [(document, like) for document, like in looked_at if like]
     return found
+
+
+def _like_links(document: Document) -> list[Link]:
+    matches = chain(*(p.finditer(document.text) for p in (_LIKE_LINK, _LIKE_DEFINITION)))
+    like = (_link(document, m[1], Span(*m.span())) for m in islice(matches, _MOST))
+    return [link for link in like if link]
 
 
 def _link(document: Document, target: str, span: Span) -> Link | None:

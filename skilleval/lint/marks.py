@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from skilleval.skill import Document, Span
+from skilleval.skill import Document, Skill, Span
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
@@ -29,11 +29,20 @@ class Marks:
         self.words = words
         _words.extend(word for word in words if word not in _words)
 
+    def documents(self, skill: Skill) -> list[Document]:
+        """The text files of a skill in which any of the words stands."""
+        marked: dict[str, list[Document]] | None = skill.memo.get("marked")
+        if marked is None:
+            marked = skill.memo["marked"] = {}
+            for document in skill.documents:
+                for word in _occurrences(document):
+                    marked.setdefault(word, []).append(document)
+        found = {d.name: d for word in self.words for d in marked.get(word, ())}
+        return list(found.values())
+
     def of(self, document: Document) -> list[int]:
         """Where any of the words stands, in order."""
         found = _occurrences(document)
-        if not found:
-            return []
         return sorted(at for word in self.words for at in found.get(word, ()))
 
     def lines(self, document: Document) -> Iterator[Span]:

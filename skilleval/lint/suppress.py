@@ -16,6 +16,8 @@ from skilleval.skill import Document, Span
 __all__ = ["Suppression", "Suppressions", "read_suppressions"]
 
 _MARK = b"skilleval:"
+_NEAR = 200
+"""Characters around a comment in which something else makes it one behind something."""
 _COMMENT = re.compile(
     r"(?P<open><!--|\#|//|;)[ \t]*skilleval:[ \t]*(?P<kind>ignore-file|ignore)\b[ \t]*"
     r"(?P<rules>[a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?"
@@ -65,15 +67,23 @@ class Suppressions:
 
 
 def read_suppressions(document: Document) -> Suppressions:
-    """The comments of a file."""
-    found = Suppressions()
-    if _MARK not in document.data:
-        return found
-    for match in _COMMENT.finditer(document.text):
-        line = document.position(match.start()).line
-        alone = document.line_text(match.start()).strip() == match[0].strip()
-        where = None if match["kind"] == "ignore-file" else line + 1 if alone else line
-        rules = tuple(r.strip() for r in (match["rules"] or "").split(",") if r.strip())
-        reason = (match["reason"] or "").strip()
-        found.add(Suppression(Span(*match.span()), rules, where, reason))
+    """The comments of a file (read once)."""
+    found: Suppressions | None = document.memo.get("suppressions")
+    if found is None:
+        found = document.memo["suppressions"] = Suppressions()
+        if _MARK in document.data:
+            for match in _COMMENT.finditer(document.text):
+                found.add(_suppression(document, match))
     return found
+
+
+def _suppression(document: Document, match: re.Match[str]) -> Suppression:
+    text = document.text
+    line = document.line_at(match.start())
+    before = text[max(line.start, match.start() - _NEAR) : match.start()]
+    behind = text[match.end() : min(line.end, match.end() + _NEAR)]
+    alone = not before.strip() and not behind.strip()
+    number = document.position(match.start()).line
+    where = None if match["kind"] == "ignore-file" else number + 1 if alone else number
+    rules = tuple(r.strip() for r in (match["rules"] or "").split(",") if r.strip())
+    return Suppression(Span(*match.span()), rules, where, (match["reason"] or "").strip())

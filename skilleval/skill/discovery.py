@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -80,12 +80,17 @@ class Discovery:
     """Folders that could not be listed or lie too deep (absolute)."""
 
 
-def discover(paths: Iterable[str], ignores: Sequence[IgnoreFile] = ()) -> Discovery:
+def discover(
+    paths: Iterable[str],
+    ignores: Sequence[IgnoreFile] = (),
+    found: Callable[[Found], None] | None = None,
+) -> Discovery:
     """Find every skill below some paths, each once, in the order of the paths.
 
     Args:
         paths: files or folders; ``~`` stands for the home folder.
         ignores: patterns of paths to pass over, beside those of .gitignore files.
+        found: called with each skill as soon as all of its folder was seen.
 
     Raises:
         InputError: a path does not exist.
@@ -102,11 +107,12 @@ def discover(paths: Iterable[str], ignores: Sequence[IgnoreFile] = ()) -> Discov
             remedy="Name a SKILL.md, a skill folder, or a folder that holds skills.",
         )
     discovery = Discovery()
+    seen: set[str] = set()
     for path in named:
         root = path if os.path.isdir(path) else _skill_folder_of(path)
         here = Ignores([*_outer_ignores(root), *ignores])
-        _Walk(discovery, root).folder(root, _Place(here, _enclosing_plugin(root)))
-    discovery.skills = _once(discovery.skills)
+        walk = _Walk(discovery, root, seen, found)
+        walk.folder(root, _Place(here, _enclosing_plugin(root)))
     if not discovery.skills:
         shown = ", ".join(paths) or "."
         passed = f" ({len(discovery.ignored)} ignored)" if discovery.ignored else ""
@@ -196,9 +202,17 @@ class _Place(NamedTuple):
 class _Walk:
     """One pass over a tree that finds skills and lists their files at the same time."""
 
-    def __init__(self, discovery: Discovery, named: str) -> None:
+    def __init__(
+        self,
+        discovery: Discovery,
+        named: str,
+        seen: set[str],
+        found: Callable[[Found], None] | None,
+    ) -> None:
         self.discovery = discovery
         self.named = named
+        self.seen = seen  # real folders of skills: each counts once, however many names it has
+        self.found = found
         self.root = os.path.realpath(named)
 
     def folder(self, path: str, place: _Place) -> None:
@@ -216,17 +230,22 @@ class _Walk:
                 place = place._replace(catalog=Catalog(path, plugin))
         skill_file = _skill_file(names)
         if skill_file:
-            place = self._skill(path, skill_file, place)
+            real = self.root + path[len(self.named) :]
+            if real in self.seen:
+                return
+            self.seen.add(real)
+            place = self._skill(path, skill_file, real, place)
         place = place._replace(ignores=place.ignores.entering(path, names))
         for entry in entries:
             if entry.name not in JUNK and entry.name != skill_file:
                 self._entry(entry, place)
+        if skill_file and place.owner and self.found:
+            self.found(place.owner)
 
-    def _skill(self, path: str, skill_file: str, place: _Place) -> _Place:
+    def _skill(self, path: str, skill_file: str, real: str, place: _Place) -> _Place:
         if place.owner:
             place.owner.nested.append(place.prefix.rstrip("/"))
         linked = os.path.islink(os.path.join(path, skill_file))
-        real = self.root + path[len(self.named) :]
         catalog = place.catalog or Catalog(os.path.dirname(path), None)
         found = Found(path, skill_file, self.root, catalog, real, linked)
         self.discovery.skills.append(found)
@@ -259,11 +278,3 @@ class _Walk:
 def is_inside(path: str, folder: str) -> bool:
     """Whether a real path is a real folder or lies below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _once(skills: list[Found]) -> list[Found]:
-    """Each folder once, as it was found first, however many names lead to it."""
-    first: dict[str, Found] = {}
-    for found in skills:
-        first.setdefault(found.real, found)
-    return list(first.values())

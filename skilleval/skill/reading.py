@@ -9,7 +9,7 @@ import stat
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from skilleval.skill.discovery import Entry, Found, is_inside
 from skilleval.skill.document import Document
@@ -70,6 +70,7 @@ class Skill:
         document: SKILL.md; empty where it could not be read.
         front: its frontmatter.
         trouble: why SKILL.md could not be read, or None.
+        memo: what others have worked out about the skill, so that it is done once.
     """
 
     def __init__(self, found: Found, overlay: Mapping[str, bytes] | None = None) -> None:
@@ -85,6 +86,7 @@ class Skill:
         self.front: Frontmatter = read_frontmatter(self.document.text)
         self._files: dict[str, Document | None] = {}
         self._parsed: dict[str, Markdown] = {}
+        self.memo: dict[str, Any] = {}
 
     @property
     def folder(self) -> str:
@@ -169,6 +171,11 @@ class Skill:
         if has_binary_name(name):
             return True
         return self.file(name) is None
+
+    @cached_property
+    def documents(self) -> list[Document]:
+        """SKILL.md, where it is UTF-8, and every other text file."""
+        return [*([self.document] if self.document.bad_byte is None else []), *self.texts]
 
     @cached_property
     def texts(self) -> list[Document]:

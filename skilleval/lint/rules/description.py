@@ -182,6 +182,8 @@ _OTHER_PERSON = re.compile(
     r"|\A(?:you|your) (?:can|are|will|should|must|have)\b|(?:\A|(?<=[.!?] ))you are an? ",
     re.IGNORECASE,
 )
+_PERSONS = frozenset("i we you me us my our your".split())
+_WORD_BREAK = re.compile(r"[^a-z]+")
 
 
 @rule(
@@ -197,6 +199,8 @@ _OTHER_PERSON = re.compile(
 def description_person(skill: Skill) -> Iterator[Problem]:
     """First or second person."""
     text = _chosen_by(skill)
+    if _PERSONS.isdisjoint(_WORD_BREAK.split(text.lower())):
+        return
     match = _OTHER_PERSON.search(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), text))
     if match:
         yield Problem(

@@ -17,9 +17,10 @@ from skilleval.lint.wording import listing, plural
 from skilleval.skill import Document, Skill, Span
 
 _CONTENTS = re.compile(
-    r"(?im)^(?:#+|\*\*)\s*(?:\d+\.?\s*)?(?:table of contents|contents|toc|index|in this (?:file|"
-    r"document|guide|reference)|quick (?:navigation|links|index)|navigation|sections|outline)\b"
-    r"|^\s*\[toc\]"
+    r"\n(?:(?:#+|\*\*)[ \t]*(?:\d+\.?[ \t]*)?(?:table of contents|contents|toc|index|"
+    r"in this (?:file|document|guide|reference)|quick (?:navigation|links|index)|"
+    r"navigation|sections|outline)\b"
+    r"|[ \t]*\[toc\])"
 )
 _ANCHOR_LINK = re.compile(r"\]\(#")
 _HANDED_OVER = re.compile(
@@ -86,14 +87,12 @@ def _mentions(text: str, name: str) -> bool:
         return True
     if name.endswith(".py") and name[:-3].replace("/", ".") in text:
         return True  # from package.module import …
-    if "/" in name and any(_matches(name, pattern) for pattern in _globs(text)):
-        return True
     folder = posixpath.dirname(name)
     while folder:
         if _names_folder(text, folder + "/"):
             return True
         folder = posixpath.dirname(folder)
-    return False
+    return "/" in name and any(_matches(name, pattern) for pattern in _globs(text))
 
 
 _NOT_IN_GLOB = re.compile(r"[^\w./{}*-]+")
@@ -102,8 +101,12 @@ _NOT_IN_GLOB = re.compile(r"[^\w./{}*-]+")
 @lru_cache(maxsize=4)
 def _globs(text: str) -> list[str]:
     """What looks like a pattern for paths (asked for again and again of the same text)."""
-    words = _NOT_IN_GLOB.split(text) if "/*" in text or "{" in text or "*." in text else []
-    return [word for word in words if "/" in word and ("*" in word or "{" in word)][:200]
+    words = [word for word in text.split() if "/" in word and ("*" in word or "{" in word)]
+    parts = [part for word in words[:_MOST_GLOBS] for part in _NOT_IN_GLOB.split(word[:300])]
+    return [part for part in parts if "/" in part and ("*" in part or "{" in part)]
+
+
+_MOST_GLOBS = 200
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -164,8 +167,8 @@ def reference_contents(skill: Skill) -> Iterator[Problem]:
 
 def _has_contents(text: str) -> bool:
     """Whether a file's head says what the rest holds, or there is too little to say."""
-    head = text[:_CONTENTS_WITHIN]
-    if _CONTENTS.search(head) or len(_ANCHOR_LINK.findall(head)) >= 3:
+    head = "\n" + text[:_CONTENTS_WITHIN]
+    if _CONTENTS.search(head.lower()) or len(_ANCHOR_LINK.findall(head)) >= 3:
         return True
     headings = _headings("\n" + text)
     if len(headings) < _LEAST_HEADINGS:
@@ -252,6 +255,8 @@ def _imports(text: str, importer: str, name: str) -> bool:
     """Whether a script imports a module by its name without the ending."""
     stem, ending = posixpath.splitext(posixpath.basename(name))
     if ending not in (".py", ".js", ".ts", ".mjs", ".sh", ".cs") or len(stem) < 3:
+        return False
+    if stem not in text:
         return False
     return bool(re.search(rf"(?:import|from|require|source|using)\b.*\b{re.escape(stem)}\b", text))
 

@@ -9,13 +9,13 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from skilleval.lint.contract import PACKAGE, SKILLEVAL
 from skilleval.lint.marks import Marks
 from skilleval.lint.model import Levels, Problem, Target, errors, notes, warnings
 from skilleval.lint.registry import rule
 from skilleval.lint.rules.files import GOOD
-from skilleval.lint.rules.safety_hidden import documents
 from skilleval.lint.wording import shorten
 from skilleval.skill import Document, Skill, Span
 from skilleval.skill.archives import escaping_entries
@@ -75,7 +75,7 @@ def _levels(skill: Skill, document: Document, offset: int) -> Levels | None:
 )
 def download_and_run(skill: Skill) -> Iterator[Problem]:
     """curl | sh and its relatives."""
-    for document in documents(skill):
+    for document in _DOWNLOADERS.documents(skill):
         for line in _DOWNLOADERS.lines(document):
             match = _DOWNLOAD_RUN.search(document.text, *line)
             if match and not _ELIDED.search(match[0]):
@@ -115,7 +115,7 @@ _DECODERS = Marks("ase64", "atob(", "exec(", "eval(", "xxd -r", "owershell")
 )
 def encoded_payload(skill: Skill) -> Iterator[Problem]:
     """Decoding straight into a shell or an interpreter; encoded text that holds commands."""
-    for document in documents(skill):
+    for document in _DECODERS.documents(skill):
         for line in _DECODERS.lines(document):
             match = _DECODE_RUN.search(document.text, *line)
             if match and not _ELIDED.search(document.text, match.start(), line.end):
@@ -126,7 +126,7 @@ def encoded_payload(skill: Skill) -> Iterator[Problem]:
                     document,
                     levels=_levels(skill, document, match.start()),
                 )
-        for match in _BLOB.finditer(document.text) if _DECODERS.of(document) else ():
+        for match in _BLOB.finditer(document.text):
             plain = _plain(match[0])
             if plain and _COMMANDS.search(plain):
                 shown = shorten(plain.decode("ascii", "replace"), 120)
@@ -199,8 +199,8 @@ _MADE_UP = re.compile(
 )
 def secret(skill: Skill) -> Iterator[Problem]:
     """Keys and tokens by their shape, without those that are made up."""
-    for document in documents(skill):
-        for what, marks, pattern in _KEYS if _ANY_KEY.of(document) else ():
+    for document in _ANY_KEY.documents(skill):
+        for what, marks, pattern in _KEYS:
             for at in marks.of(document):
                 match = pattern.match(document.text, at)
                 word_before = document.text[at - 1 : at].isalnum()
@@ -243,6 +243,7 @@ _CREDENTIAL_FILES = Marks(
     ".env",
 )  # fmt: skip
 _NEAR = 3_000
+_MOST_LINES = 100
 
 
 @rule(
@@ -257,8 +258,8 @@ _NEAR = 3_000
 )
 def credential_theft(skill: Skill) -> Iterator[Problem]:
     """Credential folders read, and the network used after that, in one file."""
-    for document in documents(skill):
-        for line_span in _CREDENTIAL_FILES.lines(document):
+    for document in _CREDENTIAL_FILES.documents(skill):
+        for line_span in islice(_CREDENTIAL_FILES.lines(document), _MOST_LINES):
             match = _CREDENTIALS.search(document.text, *line_span)
             if not match:
                 continue

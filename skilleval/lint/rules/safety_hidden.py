@@ -23,22 +23,17 @@ _JOINERS = frozenset("\u200c\u200d\u200e\u200f\u061c\u034f\u17b4\u17b5")
 """Needed in the scripts and emoji that they belong to; hidden elsewhere."""
 
 
-def documents(skill: Skill) -> Iterator[Document]:
-    """SKILL.md and every other text file of the skill."""
-    if skill.document.bad_byte is None:
-        yield skill.document
-    yield from skill.texts
-
-
-def _odd(document: Document) -> list[re.Match[str]]:
-    """Suspect characters, without those that stand where they belong."""
-    found: list[re.Match[str]] | None = document.memo.get("odd characters")
+def _odd_documents(skill: Skill) -> list[tuple[Document, list[re.Match[str]]]]:
+    """The text files with suspect characters in them, and these (worked out once)."""
+    found: list[tuple[Document, list[re.Match[str]]]] | None = skill.memo.get("odd characters")
     if found is None:
-        found = document.memo["odd characters"] = list(_suspect(document))
+        looked_at = ((d, list(_suspect(d))) for d in skill.documents if d.beyond_ascii)
+        found = skill.memo["odd characters"] = [(d, odd) for d, odd in looked_at if odd]
     return found
 
 
 def _suspect(document: Document) -> Iterator[re.Match[str]]:
+    """Suspect characters, without those that stand where they belong."""
     text = document.text
     if not _ODD.search(document.beyond_ascii):
         return
@@ -76,10 +71,10 @@ def _is_selector(character: str) -> bool:
 )
 def hidden_characters(skill: Skill) -> Iterator[Problem]:
     """Zero-width and other invisible characters, one finding for each file."""
-    for document in documents(skill):
+    for document, odd in _odd_documents(skill):
         found = [
             m
-            for m in _odd(document)
+            for m in odd
             if m[0][0] not in _BIDI and not _is_tag(m[0][0]) and not _is_selector(m[0][0])
         ]
         if found:
@@ -106,8 +101,8 @@ def hidden_characters(skill: Skill) -> Iterator[Problem]:
 )
 def bidirectional_text(skill: Skill) -> Iterator[Problem]:
     """Embeddings, overrides and isolates; an override is an error."""
-    for document in documents(skill):
-        found = [m for m in _odd(document) if m[0] in _BIDI]
+    for document, odd in _odd_documents(skill):
+        found = [m for m in odd if m[0] in _BIDI]
         if found:
             override = any(m[0] in "\u202d\u202e" for m in found)
             kinds = list(dict.fromkeys(code_point(m[0]) for m in found))
@@ -132,8 +127,8 @@ def bidirectional_text(skill: Skill) -> Iterator[Problem]:
 )
 def tag_characters(skill: Skill) -> Iterator[Problem]:
     """Hidden text in tag characters (flag emoji are fine) or in variation selectors."""
-    for document in documents(skill):
-        for match in _odd(document):
+    for document, odd in _odd_documents(skill):
+        for match in odd:
             run = match[0]
             if _is_tag(run[0]) and document.text[match.start() - 1 : match.start()] == "\U0001f3f4":
                 continue  # the flag of a region: a black flag and its code in tags
@@ -178,8 +173,10 @@ _ORDER = re.compile(
     r"|\b(?:you are now|new instructions?:|system prompt:|assistant:|\[system\])",
     re.IGNORECASE | re.DOTALL,
 )
-_FAR_RIGHT = re.compile(r"[ \t\u00a0\u2003\u3000]{150}[ \t\u00a0\u2003\u3000]*(\S[^\n]*)")
-_FAR_BELOW = re.compile(r"\n(?:[ \t\r]*\n){60,}[ \t\r]*(\S[^\n]*)")
+_BLANK = " \t\u00a0\u2003\u3000"
+_FAR_RIGHT = re.compile(rf"(?<![{_BLANK}])[{_BLANK}]{{150,}}+([^\s{_BLANK}][^\n]*)")
+_FAR_BELOW = 60
+"""Blank lines in a row behind which nobody looks."""
 _MANY_BLANKS = Marks(" " * 100, "\t" * 40, "\u00a0" * 40, "\n" * 30, "\r\n" * 30, " \n \n \n \n")
 
 
@@ -195,11 +192,10 @@ _MANY_BLANKS = Marks(" " * 100, "\t" * 40, "\u00a0" * 40, "\n" * 30, "\r\n" * 30
 )
 def hidden_instructions(skill: Skill) -> Iterator[Problem]:
     """Orders in HTML comments or invisible elements; text far to the right or far below."""
-    for document in documents(skill):
-        if _HIDING_HTML.of(document):
-            yield from _hidden_html(skill, document)
-        if _MANY_BLANKS.of(document):
-            yield from _padded(document)
+    for document in _HIDING_HTML.documents(skill):
+        yield from _hidden_html(skill, document)
+    for document in _MANY_BLANKS.documents(skill):
+        yield from _padded(document)
 
 
 def _hidden_html(skill: Skill, document: Document) -> Iterator[Problem]:
@@ -222,12 +218,27 @@ def _in_code(skill: Skill, document: Document, offset: int) -> bool:
 
 
 def _padded(document: Document) -> Iterator[Problem]:
-    for pattern, where in ((_FAR_RIGHT, "to the right"), (_FAR_BELOW, "below")):
-        match = pattern.search(document.text)
-        if match and len(match[1].strip("|#-*/ \t")) > 8:
-            yield Problem(
-                f'text far {where}, out of sight behind white space: "{shorten(match[1])}"',
-                Span(*match.span(1)),
-                document,
-                levels=errors() if _ORDER.search(match[1]) else None,
-            )
+    right = _FAR_RIGHT.search(document.text)
+    if right:
+        yield from _far(document, "to the right", Span(*right.span(1)))
+    blank = at = 0
+    for line in document.text.split("\n"):
+        if not line or line.isspace():
+            blank += 1
+        else:
+            if blank >= _FAR_BELOW:
+                yield from _far(document, "below", Span(at, at + len(line)))
+                return
+            blank = 0
+        at += len(line) + 1
+
+
+def _far(document: Document, where: str, span: Span) -> Iterator[Problem]:
+    text = document.text[span.start : min(span.end, span.start + 2_000)]
+    if len(text.strip("|#-*/ \t\r")) > 8:
+        yield Problem(
+            f'text far {where}, out of sight behind white space: "{shorten(text)}"',
+            span,
+            document,
+            levels=errors() if _ORDER.search(text) else None,
+        )
