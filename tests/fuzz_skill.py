@@ -3,9 +3,9 @@
     python tests/fuzz_skill.py --seconds 600 --seed 1
 
 The property (`check`) is shared with the property tests. The fuzzer runs it on both cores over
-mutated skills. Each input may take two seconds of processor time. An input that fails is cut
-down, saved as files, and ends the run with exit code 1. Saved inputs are run again with
-``--replay FOLDER``.
+mutated skills. Linting one, and fixing it, may take two seconds of processor time each. An
+input that fails is cut down and saved as files, and the run ends with exit code 1. Saved
+inputs are run again with ``--replay FOLDER``.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
@@ -39,11 +40,11 @@ from skilleval.lint.engine import LintReport, Options, lint
 from skilleval.lint.fix import fix_skill, write_fixes
 from skilleval.lint.formats import FORMATS, render
 from skilleval.lint.model import Finding
-from skilleval.skill import discover
+from skilleval.skill import Found, Skill, discover
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 LIMIT = 2.0
-"""Seconds of processor time that one input may take."""
+"""Seconds of processor time that linting one input, and fixing it, may take."""
 STUCK = 60.0
 """Seconds after which a process that does not even react to its timer is ended."""
 MAX_INPUT = 200_000
@@ -66,6 +67,22 @@ class TooSlow(BaseException):
     """An input took longer than it may; no ``except Exception`` swallows it."""
 
 
+@contextmanager
+def cpu_limit(seconds: float) -> Iterator[None]:
+    """Raise `TooSlow` where the processor time runs out, so that the trace shows where."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TooSlow(f"over {seconds:g} s of processor time")
+
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
 # The property ---------------------------------------------------------------------------
 
 
@@ -79,15 +96,17 @@ def check(root: Path, files: Files) -> None:
     Raises:
         Broken: a finding lies outside its file, an output is malformed, or fixing twice
             changes more than fixing once.
+        TooSlow: linting with all outputs, or fixing, takes more than `LIMIT`.
     """
     folder = root / "pdf-tools"
     write_skill(folder, files)
-    report = lint(discover([str(root)]), Options())
+    with cpu_limit(LIMIT):
+        report = lint(discover([str(root)]), Options())
+        shown = {name: render(name, report) for name in FORMATS}
     if len(report.skills) != 1:
         raise Broken(f"{len(report.skills)} skills in place of one")
-    for finding in report.findings:
-        check_place(folder, finding)
-    check_outputs(report)
+    check_places(folder, report.findings)
+    check_outputs(report, shown)
     for unsafe in (False, True):
         check_fixes(root, unsafe)
 
@@ -101,23 +120,27 @@ def write_skill(folder: Path, files: Files) -> None:
         path.write_bytes(data)
 
 
-def check_place(folder: Path, finding: Finding) -> None:
+def check_places(folder: Path, findings: list[Finding]) -> None:
     """A finding's start and end are places in its file, in that order."""
-    start, end = (finding.line, finding.column), (finding.end_line, finding.end_column)
-    if end < start:
-        raise Broken(f"{finding.rule} ends at {end}, before its start {start}")
-    text = (folder / os.path.relpath(finding.path, folder)).read_bytes().decode("utf-8", "replace")
-    lines = LINE_BREAK.split(text.removeprefix("\ufeff"))
-    for line, column in (start, end):
-        if not (1 <= line <= len(lines) and 1 <= column <= len(lines[line - 1]) + 1):
-            raise Broken(f"{finding.rule} at {line}:{column}, outside {finding.path}")
+    files: dict[str, list[str]] = {}
+    for finding in findings:
+        name = os.path.relpath(finding.path, folder)
+        if name not in files:
+            text = (folder / name).read_bytes().decode("utf-8", "replace")
+            files[name] = LINE_BREAK.split(text.removeprefix("\ufeff"))
+        start, end = (finding.line, finding.column), (finding.end_line, finding.end_column)
+        if end < start:
+            raise Broken(f"{finding.rule} ends at {end}, before its start {start}")
+        for line, column in (start, end):
+            lines = files[name]
+            if not (1 <= line <= len(lines) and 1 <= column <= len(lines[line - 1]) + 1):
+                raise Broken(f"{finding.rule} at {line}:{column}, outside {name}")
 
 
-def check_outputs(report: LintReport) -> None:
+def check_outputs(report: LintReport, shown: dict[str, str]) -> None:
     """Every format is whole, and nothing in it acts on a terminal."""
-    shown = {name: render(name, report) for name in FORMATS}
-    shown["text in color"] = re.sub(r"\x1b\[\d+m", "", render("text", report, color=True))
-    for name, text in shown.items():
+    colored = re.sub(r"\x1b\[\d+m", "", render("text", report, color=True))
+    for name, text in (*shown.items(), ("colored text", colored)):
         harmful = HARMFUL.search(text.encode("utf-8").decode("utf-8"))
         if harmful and name != "junit":  # XML readers are no terminals
             raise Broken(f"{name} output holds U+{ord(harmful[0]):04X}")
@@ -133,15 +156,32 @@ def check_outputs(report: LintReport) -> None:
 
 def check_fixes(root: Path, unsafe: bool) -> None:
     """Fixing works, and leaves nothing to fix."""
-    fixes = fix_skill(discover([str(root)]).skills[0], Options(), unsafe=unsafe)
-    changed = "".join(fixes.diff())
+    found = discover([str(root)]).skills[0]
+    with cpu_limit(LIMIT):
+        fixes = fix_skill(found, Options(), unsafe=unsafe)
+        diff = "".join(fixes.diff())
+    before = texts(found)
     write_fixes(fixes)
+    if not unsafe:
+        after = texts(discover([str(root)]).skills[0])
+        changed = [key for key, text in before.items() if after.get(key) != text]
+        if changed:
+            raise Broken(f"safe fixes change {', '.join(changed)}\n{diff[:2_000]}")
     again = fix_skill(discover([str(root)]).skills[0], Options(), unsafe=unsafe)
     if again.new or again.rename:
-        how = "all fixes" if unsafe else "safe fixes"
-        raise Broken(
-            f"{how} go on after {fixes.titles[-12:]}: {again.titles[:4]}\n{changed[:2000]}"
-        )
+        done = ", ".join(sorted(set(fixes.titles)))
+        more = ", ".join(sorted(set(again.titles)))
+        raise Broken(f"fixing twice goes on with {more} after {done}\n{diff[:2_000]}")
+
+
+def texts(found: Found) -> dict[str, str]:
+    """The values that are text to every reader; tools may be separated in another way."""
+    fields = Skill(found).front.fields
+    return {
+        key: field.text or ""
+        for key, field in fields.items()
+        if field.kind == "string" and key != "allowed-tools"
+    }
 
 
 # Inputs ---------------------------------------------------------------------------------
@@ -383,8 +423,8 @@ MUTATIONS: tuple[tuple[Mutation, int], ...] = (
 )  # fmt: skip
 
 
-def mutate(rng: random.Random, pool: list[dict[str, bytes]]) -> dict[str, bytes]:
-    """A skill that nobody would write."""
+def mutate(rng: random.Random, pool: list[dict[str, bytes]], size: int) -> dict[str, bytes]:
+    """A skill that nobody would write, with files up to a size."""
     base, other = rng.choice(pool), rng.choice(pool)
     if rng.random() < 0.4:
         base = WHOLE
@@ -395,27 +435,11 @@ def mutate(rng: random.Random, pool: list[dict[str, bytes]]) -> dict[str, bytes]
         name = "SKILL.md" if rng.random() < 0.7 else rng.choice(list(files))
         (mutation,) = rng.choices(*zip(*MUTATIONS, strict=True))
         source = other["SKILL.md"] if rng.random() < 0.8 else rng.choice(list(base.values()))
-        files[name] = mutation(rng, files[name], source)[:MAX_INPUT]
-    return files
+        files[name] = mutation(rng, files[name], source)
+    return {name: data[:size] for name, data in files.items()}
 
 
 # Running --------------------------------------------------------------------------------
-
-
-@contextmanager
-def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise `TooSlow` where the processor time runs out, so that the trace shows where."""
-
-    def ring(number: int, frame: FrameType | None) -> None:
-        raise TooSlow(f"over {seconds:g} s of processor time")
-
-    before = signal.signal(signal.SIGPROF, ring)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 class Failure(NamedTuple):
@@ -428,17 +452,23 @@ class Failure(NamedTuple):
 def attempt(root: Path, files: Files) -> Failure | None:
     """Run the property once."""
     try:
-        with cpu_limit(LIMIT):
-            check(root, files)
+        check(root, files)
     except (Exception, TooSlow) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        ours = [f for f in frames if f"{os.sep}skilleval{os.sep}" in f.filename] or list(frames)
-        place = f"{Path(ours[-1].filename).stem}.{ours[-1].name}"
-        signature = f"{type(error).__name__} in {place}"
-        if isinstance(error, Broken):
-            signature = f"Broken: {re.sub(r'[0-9]+', '#', str(error).splitlines()[0])[:90]}"
-        return Failure(signature, traceback.format_exc())
+        return Failure(_signature(error), traceback.format_exc())
     return None
+
+
+def _signature(error: BaseException) -> str:
+    """What failed, the same for inputs that fail in the same place."""
+    if isinstance(error, Broken):
+        return "Broken: " + re.sub(r"[0-9]+", "#", str(error).splitlines()[0])[:90]
+    frames = traceback.extract_tb(error.__traceback__)
+    for folder in ("rules", "skilleval"):
+        ours = [frame for frame in frames if f"{os.sep}{folder}{os.sep}" in frame.filename]
+        if ours:
+            where = f"{Path(ours[-1].filename).stem}.{ours[-1].name}"
+            return f"{type(error).__name__} in {where}"
+    return f"{type(error).__name__} in {frames[-1].name}"
 
 
 def shrink(root: Path, files: Files, signature: str, seconds: float) -> dict[str, bytes]:
@@ -479,40 +509,47 @@ class Tally:
     slowest_files: dict[str, bytes] = field(default_factory=dict)
 
 
-def work(seed: str, seconds: float, scratch: Path, pipe: Connection) -> None:
+class Job(NamedTuple):
+    """What one process is to do, and where."""
+
+    seed: str
+    end: float
+    size: int
+    scratch: Path
+    beat: Synchronized[float]
+    """When the input at hand was begun."""
+
+
+def work(job: Job, pipe: Connection) -> None:
     """Fuzz until the time is over; failures and the tally go into the pipe."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    rng, pool, tally = random.Random(seed), seeds(), Tally()
-    end = time.monotonic() + seconds
+    rng, pool, tally = random.Random(job.seed), seeds(), Tally()
+    root = job.scratch / "root"
     known: set[str] = set()
-    while time.monotonic() < end:
-        files = mutate(rng, pool)
-        save(scratch / "now", files)
-        os.utime(scratch / "now")
+    while time.monotonic() < job.end:
+        files = mutate(rng, pool, job.size)
+        write_skill(job.scratch / "now", files)
+        job.beat.value = time.monotonic()
         started = time.process_time()
-        failure = attempt(scratch / "root", files)
+        failure = attempt(root, files)
         took = time.process_time() - started
         tally.inputs += 1
         if failure is None and took > tally.slowest:
             tally.slowest, tally.slowest_files = took, files
         if failure and failure.signature not in known:
             known.add(failure.signature)
-            small = shrink(scratch / "root", files, failure.signature, STUCK / 2)
+            small = shrink(root, files, failure.signature, STUCK / 2)
             pipe.send((failure, small))
     pipe.send(tally)
-
-
-def save(folder: Path, files: Files) -> None:
-    """Write the files of an input, in place of those of the one before."""
-    write_skill(folder, files)
 
 
 class Run:
     """The processes, what they report, and the watch over them."""
 
-    def __init__(self, seconds: float, seed: int, keep: Path) -> None:
+    def __init__(self, seconds: float, seed: int, size: int, keep: Path) -> None:
         self.keep = keep
         self.seed = seed
+        self.size = size
         self.end = time.monotonic() + seconds
         self.started = 0
         self.tallies: list[Tally] = []
@@ -520,21 +557,20 @@ class Run:
         self.scratch = Path(
             tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         )
-        self.running: dict[Connection, tuple[multiprocessing.Process, Path]] = {}
+        self.running: dict[Connection, tuple[multiprocessing.Process, Job]] = {}
 
     def start(self) -> None:
         """One more process, for the time that is left."""
         mine, theirs = multiprocessing.Pipe(duplex=False)
         scratch = self.scratch / str(self.started)
         (scratch / "root").mkdir(parents=True)
-        (scratch / "now").mkdir()
-        left = self.end - time.monotonic()
-        arguments = (f"{self.seed}-{self.started}", left, scratch, theirs)
-        process = multiprocessing.Process(target=work, args=arguments)
+        beat = multiprocessing.Value("d", time.monotonic())
+        job = Job(f"{self.seed}-{self.started}", self.end, self.size, scratch, beat)
+        process = multiprocessing.Process(target=work, args=(job, theirs))
         process.start()
         theirs.close()
         self.started += 1
-        self.running[mine] = (process, scratch / "now")
+        self.running[mine] = (process, job)
 
     def loop(self) -> None:
         """Collect what the processes report; replace those that die or hang."""
@@ -542,12 +578,12 @@ class Run:
             for pipe in wait(list(self.running), timeout=1.0):
                 assert isinstance(pipe, Connection)
                 self._receive(pipe)
-            for process, now in list(self.running.values()):
-                if time.time() - now.stat().st_mtime > STUCK + 10 and process.is_alive():
+            for process, job in list(self.running.values()):
+                if time.monotonic() - job.beat.value > STUCK:
                     process.kill()  # its pipe closes, and `_receive` saves the input
 
     def _receive(self, pipe: Connection) -> None:
-        process, now = self.running[pipe]
+        process, job = self.running[pipe]
         try:
             message = pipe.recv()
         except EOFError:
@@ -555,7 +591,7 @@ class Run:
             del self.running[pipe]
             if process.exitcode:
                 how = f"process ended with {process.exitcode}"
-                self._keep(Failure(how, how), read(now))
+                self._keep(Failure(how, how), read(job.scratch / "now"))
                 if self.end - time.monotonic() > 1:
                     self.start()
             return
@@ -569,7 +605,7 @@ class Run:
             return
         folder = self.keep / re.sub(r"\W+", "-", failure.signature)[:80].strip("-")
         self.failures[failure.signature] = folder
-        save(folder / "pdf-tools", files)
+        write_skill(folder / "pdf-tools", files)
         (folder / "trace.txt").write_text(failure.trace, "utf-8", "backslashreplace")
         print(f"FAILED: {failure.signature}\n  {folder}", flush=True)
 
@@ -600,6 +636,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--max-bytes", type=int, default=MAX_INPUT, help="of one file")
     parser.add_argument("--save", type=Path, help="where failing inputs go (default: a new folder)")
     parser.add_argument("--replay", type=Path, help="run the inputs saved in a folder again")
     options = parser.parse_args(arguments)
@@ -608,7 +645,7 @@ def main(arguments: list[str] | None = None) -> int:
     keep = options.save or Path(tempfile.mkdtemp(prefix="skilleval-fuzz-"))
     with tempfile.TemporaryDirectory() as scratch:
         check(Path(scratch), WHOLE)  # loads everything, so that no input pays for it
-    run = Run(options.seconds, options.seed, keep)
+    run = Run(options.seconds, options.seed, options.max_bytes, keep)
     try:
         for _ in range(options.processes):
             run.start()
@@ -620,7 +657,7 @@ def main(arguments: list[str] | None = None) -> int:
     inputs = sum(tally.inputs for tally in run.tallies)
     print(f"seed {options.seed}: {inputs:,} inputs, {inputs / options.seconds:,.0f} a second")
     slowest = max(run.tallies, key=lambda tally: tally.slowest, default=Tally())
-    save(keep / "slowest" / "pdf-tools", slowest.slowest_files)
+    write_skill(keep / "slowest" / "pdf-tools", slowest.slowest_files)
     sizes = ", ".join(f"{name} {len(data):,}" for name, data in slowest.slowest_files.items())
     print(f"slowest that passed: {slowest.slowest:.2f} s ({sizes} bytes)\n  {keep / 'slowest'}")
     if run.failures or not inputs:

@@ -33,6 +33,7 @@ _NOT_PROSE = re.compile(
 """Files whose links are part of an example, not of the skill."""
 _MOST = 5_000
 """Links of one file that are looked at."""
+_LONGEST = 500
 _PLACEHOLDER = frozenset({"link", "url", "path", "file", "href", "target", "here"})
 
 
@@ -91,8 +92,8 @@ def _like_links(document: Document) -> list[Link]:
 def _link(document: Document, target: str, span: Span) -> Link | None:
     """What a link's target names; None for addresses, templates and nothing."""
     target = target.strip()
-    if "\\" in target:
-        return None  # a matter of backslash-path
+    if "\\" in target or len(target) > _LONGEST:
+        return None  # a matter of backslash-path; no path at all
     if (
         not target
         or target.lower() in _PLACEHOLDER

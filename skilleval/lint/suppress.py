@@ -19,10 +19,10 @@ _MARK = b"skilleval:"
 _NEAR = 200
 """Characters around a comment in which something else makes it one behind something."""
 _COMMENT = re.compile(
-    r"(?P<open><!--|\#|//|;)[ \t]*skilleval:[ \t]*(?P<kind>ignore-file|ignore)\b[ \t]*"
-    r"(?P<rules>[a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?"
-    r"(?:[ \t]*(?:--(?!>)|—)[ \t]*(?P<reason>[^\r\n]*?))?[ \t]*(?P<close>-->)?[ \t]*(?=[\r\n]|\Z)"
+    r"(?P<open><!--|\#|//|;)[ \t]*+skilleval:[ \t]*+(?P<kind>ignore-file|ignore)\b"
+    r"(?P<rest>[^\r\n]*+)"
 )
+_REASON = re.compile(r"--|—")
 
 
 class Suppression(NamedTuple):
@@ -79,11 +79,16 @@ def read_suppressions(document: Document) -> Suppressions:
 
 def _suppression(document: Document, match: re.Match[str]) -> Suppression:
     text = document.text
+    rest, end = match["rest"], match.end()
+    if match["open"] == "<!--" and "-->" in rest:
+        rest = rest[: rest.index("-->")]
+        end = match.start("rest") + len(rest) + len("-->")
     line = document.line_at(match.start())
     before = text[max(line.start, match.start() - _NEAR) : match.start()]
-    behind = text[match.end() : min(line.end, match.end() + _NEAR)]
+    behind = text[end : min(line.end, end + _NEAR)]
     alone = not before.strip() and not behind.strip()
     number = document.position(match.start()).line
     where = None if match["kind"] == "ignore-file" else number + 1 if alone else number
-    rules = tuple(r.strip() for r in (match["rules"] or "").split(",") if r.strip())
-    return Suppression(Span(*match.span()), rules, where, (match["reason"] or "").strip())
+    named, *reason = _REASON.split(rest, maxsplit=1)
+    rules = tuple(rule for rule in (part.strip() for part in named.split(",")) if rule)
+    return Suppression(Span(match.start(), end), rules, where, "".join(reason).strip())

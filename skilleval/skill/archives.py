@@ -6,11 +6,16 @@ import os
 import stat
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import zipfile
 
 __all__ = ["escaping_entries"]
 
 MAX_ENTRIES = 10_000
 MAX_ARCHIVE = 64 * 1024 * 1024
+_MAX_LINK = 4_096
 
 
 def escaping_entries(path: str) -> list[str]:
@@ -36,7 +41,7 @@ def _escapes(name: str, link: str) -> bool:
     if not link:
         return False
     target = os.path.normpath(os.path.join(os.path.dirname(plain), link.replace("\\", "/")))
-    return target.startswith(("/", "..")) or link[1:2] == ":"
+    return target.startswith("/") or target.split("/")[0] == ".." or link[1:2] == ":"
 
 
 def _zip(path: str) -> Iterator[tuple[str, str]]:
@@ -46,26 +51,31 @@ def _zip(path: str) -> Iterator[tuple[str, str]]:
         with zipfile.ZipFile(path) as archive:
             for info in islice(archive.infolist(), MAX_ENTRIES):
                 link = ""
-                if stat.S_ISLNK(info.external_attr >> 16) and info.file_size < 4_096:
-                    link = archive.read(info).decode("utf-8", "replace")
+                if stat.S_ISLNK(info.external_attr >> 16) and info.file_size < _MAX_LINK:
+                    link = _zipped_link(archive, info)
                 yield info.orig_filename, link
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError):
+    except Exception:  # zipfile lets through whatever its parts raise on damaged input
         return
+
+
+def _zipped_link(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
+    try:
+        with archive.open(info) as file:
+            return file.read(_MAX_LINK).decode("utf-8", "replace")
+    except Exception:  # a damaged entry says nothing of the others
+        return ""
 
 
 def _tar(path: str) -> Iterator[tuple[str, str]]:
     import tarfile
-    import zlib
 
     try:
         with tarfile.open(path, "r|*") as archive:  # a stream: nothing is read twice
             for member in islice(archive, MAX_ENTRIES):
                 if archive.offset > MAX_ARCHIVE:
                     return
-                # a hard link counts from the archive's root, a symbolic one from its folder
-                link = member.linkname if member.issym() else ""
-                if member.islnk():
-                    link = "/" + member.linkname if member.linkname.startswith("..") else ""
-                yield member.name, link
-    except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError):
+                yield member.name, member.linkname if member.issym() else ""
+                if member.islnk():  # a hard link counts from the archive's root
+                    yield member.linkname, ""
+    except Exception:  # tarfile lets through whatever its parts raise on damaged input
         return

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from skilleval.errors import InputError, NothingFound
+from skilleval.skill.disk import read_file
 from skilleval.skill.ignore import JUNK, IgnoreFile, Ignores
 
 __all__ = ["Catalog", "Discovery", "Entry", "Found", "discover", "is_inside"]
@@ -168,9 +169,8 @@ def _plugin_name(folder: str) -> str | None:
         if not os.path.isfile(path):
             continue
         try:
-            with open(path, encoding="utf-8-sig") as file:
-                name = json.loads(file.read(1 << 20)).get("name")
-        except (OSError, ValueError, AttributeError, RecursionError):
+            name = json.loads((read_file(path, 1 << 20) or b"").decode("utf-8-sig")).get("name")
+        except (ValueError, AttributeError, RecursionError):
             name = None
         return name if isinstance(name, str) else os.path.basename(folder)
     return None
@@ -266,8 +266,9 @@ class _Walk:
                 self.folder(entry.path, inner)
         elif place.owner is None:
             # A link to a folder inside the root is found where it leads.
-            if entry.is_dir() and not is_inside(os.path.realpath(entry.path), self.root):
-                self.discovery.outside.append(entry.path)
+            if os.path.isdir(entry.path):
+                if not is_inside(os.path.realpath(entry.path), self.root):
+                    self.discovery.outside.append(entry.path)
         elif len(place.owner.entries) >= MAX_ENTRIES:
             place.owner.beyond += 1
         else:

@@ -12,6 +12,8 @@ __all__ = ["BOM", "Document", "Position", "Span"]
 BOM = "\ufeff"
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 _ASCII = bytes(range(128))
+_INDEX_FROM = 64
+"""Positions from which an index of the lines pays."""
 
 
 class Span(NamedTuple):
@@ -44,6 +46,7 @@ class Document:
         self.name = name
         self.data = data
         self.memo: dict[str, Any] = {}
+        self._asked = 0
 
     @cached_property
     def text(self) -> str:
@@ -90,7 +93,8 @@ class Document:
 
     def position(self, offset: int) -> Position:
         """Line and column of the character at an offset."""
-        if self._has_returns:
+        self._asked += 1
+        if self._has_returns or self._asked > _INDEX_FROM:
             line = bisect_right(self._line_starts, offset)
             start = self._line_starts[line - 1]
         else:  # counting is faster than an index, for the few positions that are asked for

@@ -51,7 +51,7 @@ class Field(NamedTuple):
         return value.value if isinstance(value, Scalar) else None
 
     @property
-    def resolved(self) -> Node | None:
+    def resolved(self) -> Node:
         """The value, or what its alias stands for."""
         return self.value.target if isinstance(self.value, Alias) else self.value
 

@@ -7,6 +7,7 @@ what CommonMark says, not what a pattern guesses.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property
@@ -25,7 +26,8 @@ _OPTIONS = (
 )
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^>]*\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
-_SLUG_DROPS = re.compile(r"[^\w\- ]")
+_SLUG_DROPS = re.compile(r"[^a-z0-9_\- ]")
+_SLUG_KEEPS = frozenset("Lu Ll Lt Lm Lo Mn Mc Me Nd Pc".split())
 
 
 class Link(NamedTuple):
@@ -139,14 +141,16 @@ class Markdown:
         ``-1`` behind a repeated one), ids set by hand, and HTML ids.
         """
         found: set[str] = set()
+        repeats: dict[str, int] = {}
         for heading in self.headings:
             if heading.anchor:
                 found.add(heading.anchor.lower())
             base = heading_anchor(heading.text)
-            slug, count = base, 0
+            slug, count = base, repeats.get(base, 0)
             while slug in found:
                 count += 1
                 slug = f"{base}-{count}"
+            repeats[base] = count
             found.add(slug)
         for span in self.html:
             html = self._text[span.start : span.end]
@@ -155,8 +159,15 @@ class Markdown:
 
 
 def heading_anchor(text: str) -> str:
-    """A heading's anchor as GitHub makes it, before repeated ones are numbered."""
-    return _SLUG_DROPS.sub("", text.strip().lower()).replace(" ", "-")
+    """A heading's anchor as GitHub makes it, before repeated ones are numbered.
+
+    Letters, marks, decimal digits, connectors, hyphens and spaces stay; nothing else does.
+    """
+    text = text.strip().lower()
+    if text.isascii():
+        return _SLUG_DROPS.sub("", text).replace(" ", "-")
+    kept = (c for c in text if c in "- " or unicodedata.category(c) in _SLUG_KEEPS)
+    return "".join(kept).replace(" ", "-")
 
 
 def _places(body: str, shift: int) -> Callable[[Any], Span]:

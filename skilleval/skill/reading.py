@@ -5,26 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from skilleval.skill.discovery import Entry, Found, is_inside
+from skilleval.skill.disk import NoFile, TooLarge, read, read_file
 from skilleval.skill.document import Document
 from skilleval.skill.frontmatter import Frontmatter, read_frontmatter
 from skilleval.skill.markdown import Markdown
 
-__all__ = [
-    "MAX_FILE",
-    "MAX_SKILL_FILE",
-    "Skill",
-    "Trouble",
-    "TroubleKind",
-    "read_file",
-    "read_head",
-]
+__all__ = ["MAX_FILE", "MAX_SKILL_FILE", "Skill", "Trouble", "TroubleKind"]
 
 MAX_SKILL_FILE = 16 * 1024 * 1024
 """Bytes of SKILL.md that are read."""
@@ -38,8 +30,6 @@ _NOT_TEXT = frozenset(
     ".skill".split()
 )
 
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer must not block us
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _VISIBLE = re.compile("[^\ufeff \t\r\n]")
 _POINTER = re.compile(r"\s*(?:\.{1,2}/|~?/|[\w.-]+/)[^\s:*?\"<>|]{1,300}\s*\Z")
 
@@ -189,64 +179,6 @@ def has_binary_name(name: str) -> bool:
     return os.path.splitext(name)[1].lower() in _NOT_TEXT
 
 
-class _NoFile(OSError):
-    """It exists and is no regular file; ``strerror`` says what, ``folder`` whether a folder."""
-
-    def __init__(self, what: str, folder: bool) -> None:
-        super().__init__(errno.EINVAL, what)
-        self.folder = folder
-
-
-class _TooLarge(OSError):
-    """It is larger than the limit."""
-
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(errno.EFBIG, f"is {size:,} bytes, over {limit:,}")
-
-
-def _read(path: str, limit: int, *, head: bool = False, follow: bool = False) -> bytes:
-    """Up to ``limit`` bytes of a regular file, without ever blocking on a pipe.
-
-    Raises:
-        OSError: it can't be read, is no regular file, is a link and ``follow`` is off, or (not
-            with ``head``) is larger than the limit.
-    """
-    handle = os.open(path, _READ if follow else _READ | _NO_FOLLOW)
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            folder = stat.S_ISDIR(status.st_mode)
-            raise _NoFile("is a folder" if folder else "is a device, pipe or socket", folder)
-        if status.st_size > limit and not head:
-            raise _TooLarge(status.st_size, limit)
-        wanted = min(limit, status.st_size)
-        data = os.read(handle, wanted)
-        while len(data) < wanted:  # a file that shrinks meanwhile ends it, too
-            more = os.read(handle, wanted - len(data))
-            if not more:
-                break
-            data += more
-        return data
-    finally:
-        os.close(handle)
-
-
-def read_head(path: str, size: int) -> bytes:
-    """The first bytes of a regular file; none where it can't be read."""
-    try:
-        return _read(path, size, head=True)
-    except OSError:
-        return b""
-
-
-def read_file(path: str, limit: int) -> bytes | None:
-    """A regular file's bytes; None where it is a link, no file, unreadable or over the limit."""
-    try:
-        return _read(path, limit)
-    except OSError:
-        return None
-
-
 def _read_skill_file(found: Found) -> tuple[bytes, Trouble | None]:
     path = os.path.join(found.folder, found.file)
     if found.linked:
@@ -254,11 +186,11 @@ def _read_skill_file(found: Found) -> tuple[bytes, Trouble | None]:
         if trouble:
             return b"", trouble
     try:
-        return _read(path, MAX_SKILL_FILE, follow=True), None
-    except _NoFile as error:
+        return read(path, MAX_SKILL_FILE, follow=found.linked), None
+    except NoFile as error:
         kind = TroubleKind.FOLDER if error.folder else TroubleKind.SPECIAL
         return b"", Trouble(kind, str(error.strerror))
-    except _TooLarge as error:
+    except TooLarge as error:
         return b"", Trouble(TroubleKind.TOO_LARGE, str(error.strerror))
     except OSError as error:
         if error.errno == errno.ELOOP:

@@ -35,7 +35,9 @@ __all__ = [
 MAX_DEPTH = 24
 MAX_NODES = 5_000
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 _KINDS = {
     "tag:yaml.org,2002:bool": "boolean",
     "tag:yaml.org,2002:int": "integer",
@@ -100,19 +102,19 @@ class Mapping(NamedTuple):
 
 
 class Alias(NamedTuple):
-    """A reference to an anchor; ``target`` is None where no such anchor was set before."""
+    """A reference to an anchor, and what it stands for."""
 
     start: int
     end: int
     name: str
-    target: Node | None
+    target: Node
 
 
 Node: TypeAlias = Scalar | Sequence | Mapping | Alias
 
 
 def parse(text: str, shift: int = 0, max_nodes: int = MAX_NODES) -> Node | None:
-    """Read the first YAML document of a text; None when it is empty.
+    """Read a text as one YAML document; None when it is empty.
 
     Args:
         text: the YAML.
@@ -122,6 +124,8 @@ def parse(text: str, shift: int = 0, max_nodes: int = MAX_NODES) -> Node | None:
     Raises:
         YamlProblem: when it is not YAML, too deep, too large, or holds control characters.
     """
+    if text.startswith("\ufeff"):  # allowed at the very start only
+        text, shift = text[1:], shift + 1
     control = _CONTROL.search(text)
     if control:
         code = f"U+{ord(control[0]):04X}"
@@ -129,8 +133,7 @@ def parse(text: str, shift: int = 0, max_nodes: int = MAX_NODES) -> Node | None:
     builder = _Builder(shift, max_nodes)
     try:
         for event in yaml.parse(text, Loader=_Loader):
-            if builder.take(event):
-                break
+            builder.take(event)
     except yaml.YAMLError as error:
         raise _problem(error, text, shift) from None
     except RecursionError:
@@ -158,9 +161,10 @@ class _Builder:
         self.keys: list[Node | None] = []  # the key that waits for its value, one per level
         self.anchors: dict[str, Node] = {}
         self.count = 0
+        self.documents = 0
 
-    def take(self, event: Any) -> bool:
-        """Add one event; True when the document is complete."""
+    def take(self, event: Any) -> None:
+        """Add one event."""
         name = type(event).__name__
         start = self.shift + event.start_mark.index
         end = self.shift + event.end_mark.index
@@ -177,8 +181,13 @@ class _Builder:
         elif name in ("MappingEndEvent", "SequenceEndEvent"):
             self._close(end)
         elif name == "AliasEvent":
-            self._add(Alias(start, end, event.anchor, self.anchors.get(event.anchor)))
-        return name == "DocumentEndEvent"
+            if event.anchor not in self.anchors:
+                raise YamlProblem("syntax", f"the alias *{event.anchor} stands for nothing", start)
+            self._add(Alias(start, end, event.anchor, self.anchors[event.anchor]))
+        elif name == "DocumentStartEvent":
+            self.documents += 1
+            if self.documents > 1:
+                raise YamlProblem("syntax", "a second YAML document begins here", start)
 
     def _add(self, node: Node) -> None:
         self.count += 1

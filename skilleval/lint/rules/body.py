@@ -11,7 +11,7 @@ from skilleval.lint.marks import Marks
 from skilleval.lint.model import Edit, Fix, Problem, warnings
 from skilleval.lint.registry import rule
 from skilleval.lint.rules.files import GOOD
-from skilleval.lint.wording import listing, shorten
+from skilleval.lint.wording import listing, plural, shorten
 from skilleval.skill import Skill, Span, State
 
 _MAX_REPEATS = 3
@@ -112,15 +112,22 @@ _USUAL_FOLDERS = frozenset(
     good=_body("Run `scripts/extract.py`."),
 )
 def backslash_path(skill: Skill) -> Iterator[Problem]:
-    """A path of the skill written with back slashes."""
+    """A path of the skill written with back slashes, each path once."""
+    places: dict[str, list[Span]] = {}
     for match in _backslashed(skill):
         path = match[0].replace("\\", "/").rstrip(".")
-        known = path in skill.names
-        if not known and not (match[1] in _USUAL_FOLDERS and re.search(r"\.\w{1,5}\Z", path)):
-            continue
-        span = Span(match.start(), match.start() + len(path))
-        fix = Fix("use forward slashes", (Edit(span, path),), safe=known)
-        yield Problem(f"back slashes in the path {match[0]}: write {path}", span, fix=fix)
+        usual = match[1] in _USUAL_FOLDERS and re.search(r"\.\w{1,5}\Z", path)
+        if path in skill.names or usual:
+            places.setdefault(path, []).append(Span(match.start(), match.start() + len(path)))
+    for path, spans in places.items():
+        written = skill.document.text[spans[0].start : spans[0].end]
+        times = f" ({plural(len(spans), 'time')})" if len(spans) > 1 else ""
+        edits = tuple(Edit(span, path) for span in spans)
+        yield Problem(
+            f"back slashes in the path {shorten(written)}{times}: write {shorten(path)}",
+            spans[0],
+            fix=Fix("use forward slashes", edits, safe=path in skill.names),
+        )
 
 
 def _backslashed(skill: Skill) -> Iterator[re.Match[str]]:
@@ -272,6 +279,7 @@ _MENU = re.compile(
     rf":? {_ITEM}(?:, {_ITEM}){{2,}},? (?:or|and) {_ITEM}"
     rf"|\b[Uu]se {_ITEM}, or {_ITEM}, or {_ITEM}"
 )
+_PARAGRAPH = 1_500
 _MENU_WORDS = Marks(
     "ou can ", "ou could ", "ou may ", "ou might ", "se either", "se any of", "hoose ",
     "ptions include", "ick one of", "ick between", "ick from", ", or ",
@@ -295,14 +303,14 @@ _DEFAULT = re.compile(
 )
 def option_menu(skill: Skill) -> Iterator[Problem]:
     """Four or more alternatives and no default near them."""
-    for line in _MENU_WORDS.lines(skill.document):
-        match = _MENU.search(skill.document.text, max(line.start, skill.front.body), line.end)
+    text = skill.document.text
+    for line in islice(_MENU_WORDS.lines(skill.document), _MAX_CANDIDATES):
+        match = _MENU.search(text, max(line.start, skill.front.body), line.end)
         if not match or skill.markdown.in_code(match.start()):
             continue
-        start = skill.document.text.rfind("\n\n", 0, match.start()) + 1
-        end = skill.document.text.find("\n\n", match.end())
-        paragraph = skill.document.text[start : end if end >= 0 else None]
-        if not _DEFAULT.search(paragraph):
+        start = max(text.rfind("\n\n", 0, match.start()), match.start() - _PARAGRAPH)
+        end = text.find("\n\n", match.end(), match.end() + _PARAGRAPH)
+        if not _DEFAULT.search(text, max(start, 0), end if end >= 0 else match.end() + _PARAGRAPH):
             yield Problem(
                 f'a menu without a default: "{shorten(match[0])}"; name the one to use and when '
                 "to use another",

@@ -22,7 +22,7 @@ description: Extracts text and tables from PDF files. Use when the user asks abo
 Run `pdftotext` on the file.
 """
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _NOT_CONTROL = bytes(b for b in range(256) if b in b"\t\n\r" or (b >= 32 and b != 127))
 _LONE_CR = re.compile(r"\r(?!\n)")
 
@@ -165,6 +165,13 @@ def control_character(skill: Skill) -> Iterator[Problem]:
     document = skill.document
     if document.bad_byte is not None:
         return
+    problem = skill.front.problem
+    if problem and problem.kind == "control" and not _CONTROL.match(document.text, problem.offset):
+        yield Problem(
+            f"{problem.message} in the frontmatter: YAML refuses it; remove it",
+            Span(problem.offset, problem.offset + 1),
+            levels=errors(),
+        )
     if not document.data.translate(None, _NOT_CONTROL) and not _CONTROL.search(
         document.beyond_ascii
     ):

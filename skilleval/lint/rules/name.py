@@ -26,7 +26,7 @@ from skilleval.skill.yamltree import Mapping, Scalar
 
 _STRICT = (Target.SPEC, Target.API, Target.PACKAGE)
 _ASCII_NAME = re.compile(r"[a-z0-9-]*\Z")
-_FOLDER_AS_NAME = re.compile(r"[a-z](?:-?[a-z0-9]+)*\Z")
+_FOLDER_AS_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+-]+\Z")
 
 

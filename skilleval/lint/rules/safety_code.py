@@ -19,7 +19,7 @@ from skilleval.lint.rules.files import GOOD
 from skilleval.lint.wording import shorten
 from skilleval.skill import Document, Skill, Span
 from skilleval.skill.archives import escaping_entries
-from skilleval.skill.reading import read_head
+from skilleval.skill.disk import read_head
 
 _SHELL = r"(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh\b"
 # An interpreter that takes its program from what is piped in: no script, no -c, no -m.
@@ -161,24 +161,24 @@ _SECRETS = (
     (
         "a GitHub token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        r"(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})\b",
+        r"(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b",
     ),
-    ("a GitLab token", ("glpat-",), r"glpat-[A-Za-z0-9_-]{20,}"),
-    ("an Anthropic key", ("sk-ant-",), r"sk-ant-[a-z0-9]+-[A-Za-z0-9_-]{40,}"),
-    ("an OpenAI key", ("sk-proj-", "sk-svcacct-"), r"sk-(?:proj|svcacct)-[A-Za-z0-9_-]{40,}"),
-    ("a Stripe key", ("sk_live_", "rk_live_"), r"[sr]k_live_[A-Za-z0-9]{20,}\b"),
+    ("a GitLab token", ("glpat-",), r"glpat-[A-Za-z0-9_-]{20,255}"),
+    ("an Anthropic key", ("sk-ant-",), r"sk-ant-[a-z0-9]{1,20}-[A-Za-z0-9_-]{40,255}"),
+    ("an OpenAI key", ("sk-proj-", "sk-svcacct-"), r"sk-(?:proj|svcacct)-[A-Za-z0-9_-]{40,255}"),
+    ("a Stripe key", ("sk_live_", "rk_live_"), r"[sr]k_live_[A-Za-z0-9]{20,255}\b"),
     (
         "a Slack token",
         ("xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-"),
-        r"xox[abprs]-[0-9]{8,}-[A-Za-z0-9-]{20,}",
+        r"xox[abprs]-[0-9]{8,20}-[A-Za-z0-9-]{20,255}",
     ),
     ("a Google API key", ("AIza",), r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
     ("an npm token", ("npm_",), r"npm_[A-Za-z0-9]{36}\b"),
-    ("a Hugging Face token", ("hf_",), r"hf_[A-Za-z0-9]{34,}\b"),
+    ("a Hugging Face token", ("hf_",), r"hf_[A-Za-z0-9]{34,255}\b"),
     (
         "a private key",
         ("-----BEGIN ",),
-        r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----\s+(?:[A-Za-z0-9+/=]{40,}\s+){3,}",
+        r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----\s{1,4}(?:[A-Za-z0-9+/=]{40,80}\s{1,4}){3}",
     ),
 )
 _ANY_KEY = Marks(*(mark for _, marks, _ in _SECRETS for mark in marks))

@@ -19,6 +19,7 @@ _ODD = re.compile(
     "|[\U000e0100-\U000e01ef]+"
 )
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_MANY = 50
 _JOINERS = frozenset("\u200c\u200d\u200e\u200f\u061c\u034f\u17b4\u17b5")
 """Needed in the scripts and emoji that they belong to; hidden elsewhere."""
 
@@ -128,27 +129,42 @@ def bidirectional_text(skill: Skill) -> Iterator[Problem]:
 def tag_characters(skill: Skill) -> Iterator[Problem]:
     """Hidden text in tag characters (flag emoji are fine) or in variation selectors."""
     for document, odd in _odd_documents(skill):
-        for match in odd:
-            run = match[0]
-            if _is_tag(run[0]) and document.text[match.start() - 1 : match.start()] == "\U0001f3f4":
-                continue  # the flag of a region: a black flag and its code in tags
-            if _is_tag(run[0]):
-                kind, text = "tag characters", "".join(chr(ord(c) - 0xE0000) for c in run)
-            elif _is_selector(run[0]) and len(run) > 1:
-                kind, text = "variation selectors", _selector_text(run)
-            else:
-                continue
-            shown = "".join(c for c in text if c.isprintable())
-            yield Problem(
-                f'{kind}, with the hidden text decoded: "{shorten(shown, 200)}"; remove them',
-                Span(*match.span()),
-                document,
-                fix=Fix("remove the hidden text", (Edit(Span(*match.span()), ""),)),
-            )
+        for kind, decode in (
+            ("tag characters", _tag_text),
+            ("variation selectors", _selector_text),
+        ):
+            found = [m for m in odd if decode(m[0]) and not _is_flag(document, m)]
+            if found:
+                text = " ".join(decode(m[0]) for m in found[:_MANY])
+                shown = "".join(c for c in text if c.isprintable())
+                more = f" (at {plural(len(found), 'place')})" if len(found) > 1 else ""
+                edits = tuple(Edit(Span(*m.span()), "") for m in found)
+                yield Problem(
+                    f'{kind}, with the hidden text decoded: "{shorten(shown, 200)}"{more}; remove '
+                    "them",
+                    Span(*found[0].span()),
+                    document,
+                    fix=Fix("remove the hidden text", edits),
+                )
+
+
+def _is_flag(document: Document, match: re.Match[str]) -> bool:
+    """Whether tags spell out a region behind a black flag."""
+    return document.text[match.start() - 1 : match.start()] == "\U0001f3f4"
+
+
+def _tag_text(run: str) -> str:
+    """What tag characters spell out; empty for any other run."""
+    return "".join(chr(ord(c) - 0xE0000) for c in run) if _is_tag(run[0]) else ""
 
 
 def _selector_text(run: str) -> str:
-    """Bytes as variation selectors carry them: VS1-16 are 0-15, the supplement 16-255."""
+    """Bytes as variation selectors carry them: VS1-16 are 0-15, the supplement 16-255.
+
+    Empty for any other run; one selector alone belongs to the character before it.
+    """
+    if len(run) < 2 or not _is_selector(run[0]):
+        return ""
     data = bytes(ord(c) - 0xFE00 if c <= "\ufe0f" else min(ord(c) - 0xE0100 + 16, 255) for c in run)
     return data.decode("utf-8", "replace")
 

@@ -1,0 +1,243 @@
+"""The listing is, to the character, what Claude Code shows to a model."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import GOOD, Write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skilleval.prompt.listing import (
+    LISTING_CUT,
+    Line,
+    budget,
+    is_hidden,
+    listed,
+    listing_text,
+    without_description,
+)
+from skilleval.skill import Skill, discover
+
+
+def skill(write: Write, text: str, folder: str = "pdf-tools") -> Skill:
+    write({f"{folder}/SKILL.md": text})
+    return Skill(discover([folder]).skills[0])
+
+
+def front(*lines: str, body: str = "Body") -> str:
+    return "\n".join(("---", *lines, "---", "", body, ""))
+
+
+def line(write: Write, *lines: str) -> str:
+    shown = listed(skill(write, front(*lines)))
+    assert shown is not None
+    return shown.whole
+
+
+def test_name_and_description_make_a_line(write: Write) -> None:
+    shown = listed(skill(write, GOOD))
+    assert shown is not None
+    assert shown.whole == (
+        "- pdf-tools: Extracts text and tables from PDF files. Use when the user asks about a PDF."
+    )
+    assert shown.bare == "- pdf-tools"
+
+
+def test_when_to_use_follows_behind_a_dash(write: Write) -> None:
+    shown = line(write, "name: pdf-tools", "description: Reads PDFs.", "when_to_use: For a PDF.")
+    assert shown == "- pdf-tools: Reads PDFs. - For a PDF."
+
+
+def test_white_space_is_collapsed(write: Write) -> None:
+    shown = line(write, "description: |", "  Reads   PDFs.", "", "  \tAll\u00a0of   them.  ")
+    assert shown == "- pdf-tools: Reads PDFs. All of them."
+
+
+def test_angle_brackets_are_escaped_and_nothing_else(write: Write) -> None:
+    shown = line(write, "description: Reads <pdf> & 'more' \"text\" -> out")
+    assert shown == "- pdf-tools: Reads &lt;pdf&gt; & 'more' \"text\" -&gt; out"
+
+
+def test_a_name_that_differs_stands_behind_the_folder(write: Write) -> None:
+    assert line(write, "name: pdf-kit", "description: x") == "- pdf-tools (pdf-kit): x"
+    assert line(write, "name: 2024", "description: x") == "- pdf-tools (2024): x"
+
+
+@pytest.mark.parametrize("name", ["name: pdf-tools", "name:", "name: ''", "license: MIT"])
+def test_a_name_that_does_not_differ_is_not_repeated(write: Write, name: str) -> None:
+    assert line(write, name, "description: x") == "- pdf-tools: x"
+
+
+def test_a_plugin_stands_before_its_skills(write: Write) -> None:
+    write(
+        {
+            "kit/.claude-plugin/plugin.json": '{"name": "office"}',
+            "kit/skills/pdf-tools/SKILL.md": front("name: pdf-tools", "description: x"),
+        }
+    )
+    shown = listed(Skill(discover(["kit"]).skills[0]))
+    assert shown is not None and shown.whole == "- office:pdf-tools: x"
+
+
+@pytest.mark.parametrize("value", ["true", "yes", "on", "1", "True", "YES", "'true'", '"on"'])
+def test_a_skill_that_only_people_may_call_is_hidden(write: Write, value: str) -> None:
+    hidden = skill(write, front("description: x", f"disable-model-invocation: {value}"))
+    assert is_hidden(hidden) and listed(hidden) is None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "disable-model-invocation: false",
+        "disable-model-invocation: no",
+        "disable-model-invocation: 0",
+        "disable-model-invocation:",
+        "disable-model-invocation: [true]",
+        "user-invocable: false",
+        "allowed-tools: Read",
+    ],
+)
+def test_a_skill_that_is_listed_all_the_same(write: Write, entry: str) -> None:
+    shown = skill(write, front("description: x", entry))
+    assert not is_hidden(shown)
+    assert line(write, "description: x", entry) == "- pdf-tools: x"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Title\n\nFirst paragraph.\n", "Title"),
+        ("\r\n\r\n###   Title ##\r\n", "Title ##"),
+        ("#hash\n", "#hash"),
+        ("First line\nof two.\n", "First line"),
+        ("  Text <b>.\n", "Text &lt;b&gt;."),
+        (front("name: pdf-tools", body="# T\n\nText."), "T"),
+        (front('description: ""', body="Text."), "Text."),
+        (front("description:", body="Text."), "Text."),
+        (front("description: [a]", body="Text."), "Text."),
+        (front("description: a: b", body="Text."), "Text."),
+        ("x" * 100, "x" * 100),
+        ("x" * 101, "x" * 97 + "..."),
+        ("# " + "x" * 101, "x" * 97 + "..."),
+        ("", "Skill"),
+    ],
+)
+def test_without_a_description_the_first_line_is_listed(
+    write: Write, text: str, expected: str
+) -> None:
+    shown = listed(skill(write, text))
+    assert shown is not None and shown.text == expected
+    assert shown.whole == f"- pdf-tools: {expected}"
+
+
+def test_when_to_use_follows_the_first_line_too(write: Write) -> None:
+    assert line(write, "when_to_use: For a PDF.") == "- pdf-tools: Body - For a PDF."
+
+
+def test_a_line_without_a_text_is_a_bare_name() -> None:
+    assert Line("pdf-tools", "").whole == Line("pdf-tools", "").bare == "- pdf-tools"
+
+
+@pytest.mark.parametrize(("length", "cut"), [(1_535, False), (1_536, False), (1_537, True)])
+@pytest.mark.parametrize("character", ["x", "技", "😀"])
+def test_a_text_is_cut_at_1536_characters(
+    write: Write, length: int, cut: bool, character: str
+) -> None:
+    shown = listed(skill(write, front(f"description: {character * length}")))
+    assert shown is not None
+    assert len(shown.text) == min(length, LISTING_CUT) == min(length, 1_536)
+    assert shown.text == (character * 1_535 + "…" if cut else character * length)
+
+
+def test_description_and_when_to_use_are_cut_together(write: Write) -> None:
+    text = front(f"description: {'d' * 1_000}", f"when_to_use: {'w' * 1_000}")
+    shown = listed(skill(write, text))
+    assert shown is not None
+    assert shown.text == "d" * 1_000 + " - " + "w" * 532 + "…"
+    assert len(listing_text(skill(write, text))) == 2_003
+
+
+def test_escapes_do_not_count_towards_the_cut(write: Write) -> None:
+    shown = listed(skill(write, front(f"description: 'x{'<' * 1_535}'")))
+    assert shown is not None and shown.text == "x" + "&lt;" * 1_535
+
+
+@pytest.mark.parametrize(
+    ("window", "characters_per_token", "characters"),
+    [(200_000, 4, 8_000), (1_000_000, 4, 40_000), (1_000_000, 3, 30_000)],
+)
+def test_the_budget_is_a_hundredth_of_the_window(
+    window: int, characters_per_token: int, characters: int
+) -> None:
+    assert budget(window, characters_per_token) == characters
+    assert characters_per_token != 4 or budget(window) == characters
+
+
+def lines(count: int, length: int) -> list[Line]:
+    return [Line(f"skill-{number:03}", "x" * length) for number in range(count)]
+
+
+def kept(all_lines: list[Line], characters: int) -> list[str]:
+    lost = without_description(all_lines, characters)
+    return [line.name for line in all_lines if line not in lost]
+
+
+def test_everything_is_kept_where_there_is_room_to_the_last_character() -> None:
+    three = lines(3, 10)
+    size = len("\n".join(line.whole for line in three))
+    assert without_description(three, size) == []
+    assert without_description(three, size - 1) == [three[2]]
+
+
+@pytest.mark.parametrize(
+    ("window", "skills", "whole"),
+    [
+        (200_000, 5, 5),
+        (200_000, 100, 6),
+        (200_000, 300, 4),
+        (1_000_000, 5, 5),
+    ],
+)
+def test_as_many_descriptions_of_1000_characters_are_kept_as_was_measured(
+    window: int, skills: int, whole: int
+) -> None:
+    assert len(kept(lines(skills, 1_000), budget(window))) == whole
+
+
+def test_120_skills_lose_descriptions_on_a_small_window_and_none_on_a_large_one() -> None:
+    many = lines(120, 230)
+    assert 0 < len(kept(many, budget(200_000))) < 40
+    assert without_description(many, budget(1_000_000)) == []
+
+
+def test_a_long_description_makes_room_for_a_shorter_one_behind_it() -> None:
+    mixed = [Line("a", "x" * 50), Line("b", "y" * 500), Line("c", "z" * 50)]
+    assert kept(mixed, 150) == ["a", "c"]
+
+
+def test_a_skill_without_a_text_has_none_to_lose() -> None:
+    mixed = [Line("a", ""), Line("b", "x" * 500), Line("c", "")]
+    assert without_description(mixed, 10) == [mixed[1]]
+
+
+def test_an_empty_catalog_fits_any_budget() -> None:
+    assert without_description([], 0) == []
+
+
+LINES = st.lists(
+    st.builds(Line, st.text("ab", min_size=1, max_size=9), st.text("x", max_size=60)), max_size=12
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(LINES, st.integers(0, 600))
+def test_what_is_shown_fits_the_budget_or_is_names_only(
+    all_lines: list[Line], characters: int
+) -> None:
+    lost = [id(line) for line in without_description(all_lines, characters)]
+    assert all(line.text for line in all_lines if id(line) in lost)
+    shown = "\n".join(line.bare if id(line) in lost else line.whole for line in all_lines)
+    names_only = "\n".join(line.bare for line in all_lines)
+    assert len(shown) <= characters or shown == names_only
+    if len("\n".join(line.whole for line in all_lines)) <= characters:
+        assert not lost
