@@ -88,7 +88,7 @@ class Skill:
         """The last part of the folder's path."""
         return os.path.basename(self.found.folder)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What the skill calls itself; the folder's name where it says nothing usable."""
         return self.front.string("name") or self.folder_name
@@ -106,7 +106,7 @@ class Skill:
             return False
         return bool(_VISIBLE.search(self.document.text))
 
-    @property
+    @cached_property
     def description(self) -> str | None:
         """The description where it is a string."""
         return self.front.string("description")

@@ -25,12 +25,14 @@ def _with_evals(text: str) -> dict[str, str]:
     return {"pdf-tools/SKILL.md": GOOD, "pdf-tools/evals/evals.json": text}
 
 
-def _files(skill: Skill) -> Iterator[tuple[Document, list[Case] | str | None]]:
-    for entry in skill.entries:
-        if entry.kind == "file" and is_evaluation_file(entry.name):
-            document = skill.file(entry.name)
-            if document is not None:
-                yield document, look_at(document)
+def _files(skill: Skill) -> list[tuple[Document, list[Case] | str | None]]:
+    """The evaluation files with what is in them (looked at once)."""
+    found: list[tuple[Document, list[Case] | str | None]] | None = skill.memo.get("evaluations")
+    if found is None:
+        names = [e.name for e in skill.entries if e.kind == "file" and is_evaluation_file(e.name)]
+        documents = [document for name in names if (document := skill.file(name)) is not None]
+        found = skill.memo["evaluations"] = [(d, look_at(d)) for d in documents]
+    return found
 
 
 def _cases(skill: Skill) -> list[Case]:
@@ -52,7 +54,7 @@ def _readable(skill: Skill) -> bool:
 )
 def evals_none(skill: Skill) -> Iterator[Problem]:
     """The folder brings no evaluations."""
-    if _readable(skill) and not any(is_evaluation_file(entry.name) for entry in skill.entries):
+    if _readable(skill) and not _files(skill):
         yield Problem(
             "no evaluations in the skill's folder: add at least three under evals/, one of them a "
             "case in which the skill must stay out"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import islice
 
 from skilleval.lint.contract import PRACTICE, SKILLEVAL
 from skilleval.lint.links import Link, links
@@ -170,23 +171,20 @@ def _has_contents(text: str) -> bool:
     head = "\n" + text[:_CONTENTS_WITHIN]
     if _CONTENTS.search(head.lower()) or len(_ANCHOR_LINK.findall(head)) >= 3:
         return True
-    headings = _headings("\n" + text)
-    if len(headings) < _LEAST_HEADINGS:
+    if len(list(islice(_headings(text), _LEAST_HEADINGS))) < _LEAST_HEADINGS:
         return True
     listed = {match[1].strip(" *`[]") for match in _LIST_OR_CELL.finditer(head)}
-    return len(listed & set(headings)) >= 5
+    return len(listed) >= 5 and len(listed.intersection(_headings(text))) >= 5
 
 
-def _headings(text: str) -> list[str]:
+def _headings(text: str) -> Iterator[str]:
     """Headings of the first three levels, outside fences."""
-    found: list[str] = []
     fence = None
     for match in _HEADING_OR_FENCE.finditer(text):
         if match[1]:
             fence = match[1] if fence is None else None if fence == match[1] else fence
         elif fence is None:
-            found.append(match[2].strip())
-    return found
+            yield match[2].strip()
 
 
 _HOUSEKEEPING = re.compile(
