@@ -40,7 +40,7 @@ from skilleval.lint.engine import LintReport, Options, lint
 from skilleval.lint.fix import fix_skill, write_fixes
 from skilleval.lint.formats import FORMATS, render
 from skilleval.lint.model import Finding
-from skilleval.skill import Found, Skill, discover
+from skilleval.skill import Skill, discover
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 LIMIT = 2.0
@@ -155,18 +155,20 @@ def check_outputs(report: LintReport, shown: dict[str, str]) -> None:
 
 
 def check_fixes(root: Path, unsafe: bool) -> None:
-    """Fixing works, and leaves nothing to fix."""
+    """Fixing breaks nothing, changes no text that was one, and leaves nothing to fix."""
     found = discover([str(root)]).skills[0]
     with cpu_limit(LIMIT):
         fixes = fix_skill(found, Options(), unsafe=unsafe)
         diff = "".join(fixes.diff())
-    before = texts(found)
+    before = Skill(found)
     write_fixes(fixes)
-    if not unsafe:
-        after = texts(discover([str(root)]).skills[0])
-        changed = [key for key, text in before.items() if after.get(key) != text]
-        if changed:
-            raise Broken(f"safe fixes change {', '.join(changed)}\n{diff[:2_000]}")
+    after = Skill(discover([str(root)]).skills[0])
+    if before.front.readable and not after.front.readable:
+        raise Broken(f"fixes break the frontmatter\n{diff[:2_000]}")
+    kept = texts(after)
+    changed = [key for key, text in texts(before).items() if kept.get(key) != text]
+    if changed and not unsafe:
+        raise Broken(f"safe fixes change {', '.join(changed)}\n{diff[:2_000]}")
     again = fix_skill(discover([str(root)]).skills[0], Options(), unsafe=unsafe)
     if again.new or again.rename:
         done = ", ".join(sorted(set(fixes.titles)))
@@ -174,12 +176,11 @@ def check_fixes(root: Path, unsafe: bool) -> None:
         raise Broken(f"fixing twice goes on with {more} after {done}\n{diff[:2_000]}")
 
 
-def texts(found: Found) -> dict[str, str]:
+def texts(skill: Skill) -> dict[str, str]:
     """The values that are text to every reader; tools may be separated in another way."""
-    fields = Skill(found).front.fields
     return {
         key: field.text or ""
-        for key, field in fields.items()
+        for key, field in skill.front.fields.items()
         if field.kind == "string" and key != "allowed-tools"
     }
 

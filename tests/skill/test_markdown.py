@@ -201,10 +201,9 @@ def test_places_lead_to_what_is_there(body: str, above: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(PIECES.filter(lambda text: "{" not in text and "[^" not in text))
+@given(PIECES.filter(lambda text: not any(mark in text for mark in ("{", "[^", "|"))))
 def test_another_parser_finds_the_same(text: str) -> None:
-    parser = MarkdownIt("commonmark").enable("table")
-    tokens = parser.parse(text)
+    tokens = MarkdownIt("commonmark").parse(text)  # tables end differently in every dialect
     inline = [child for token in tokens for child in token.children or ()]
     markdown = Markdown(text)
     assert len(markdown.code_spans) == sum(child.type == "code_inline" for child in inline)
