@@ -18,7 +18,7 @@ from skilleval.lint.engine import Options, minding, shown_path
 from skilleval.lint.engine import problems as found_problems
 from skilleval.lint.model import Edit, Fix, Problem
 from skilleval.lint.suppress import read_suppressions
-from skilleval.skill import Document, Found, Skill
+from skilleval.skill import Document, Found, Frontmatter, Skill, read_frontmatter
 
 __all__ = ["SkillFixes", "fix_skill", "write_fixes"]
 
@@ -81,8 +81,11 @@ def fix_skill(found: Found, options: Options, unsafe: bool = False) -> SkillFixe
         problems = list(_fixable(skill, options, unsafe))
         if not problems:
             break
+        before = len(fixes.titles)
         for document, group in _by_document(skill, problems):
-            data = _apply(document, group, fixes.titles)
+            chosen = _choose(document, group, skill.front)
+            fixes.titles += [fix.title for fix in chosen]
+            data = _edited(document, chosen).encode("utf-8")
             if data != document.data:
                 fixes.old.setdefault(document.name, document.data)
                 overlay[document.name] = fixes.new[document.name] = data
@@ -95,6 +98,8 @@ def fix_skill(found: Found, options: Options, unsafe: bool = False) -> SkillFixe
                     if found.file in files:
                         files[fix] = files.pop(found.file)
                 found = replace(found, file=fix)
+        if len(fixes.titles) == before:
+            break  # what is left would do harm
     return fixes
 
 
@@ -127,18 +132,33 @@ def _by_document(skill: Skill, problems: Iterable[Problem]) -> list[tuple[Docume
     return list(groups.values())
 
 
-def _apply(document: Document, fixes: list[Fix], titles: list[str]) -> bytes:
-    """Apply the fixes that do not overlap one another; the others get their turn next round."""
-    taken: list[Edit] = []
+def _choose(document: Document, fixes: list[Fix], front: Frontmatter) -> list[Fix]:
+    """The fixes to apply together: none that overlap, and none that would break the frontmatter.
+
+    What overlaps gets its turn in the next round.
+    """
+    chosen: list[Fix] = []
     for fix in fixes:
-        if not any(_overlap(edit, other) for edit in fix.edits for other in taken):
-            taken.extend(fix.edits)
-            titles.append(fix.title)
+        taken = (edit for other in chosen for edit in other.edits)
+        if not any(_overlap(edit, other) for other in taken for edit in fix.edits):
+            chosen.append(fix)
+    readable = document.name.lower() == "skill.md" and front.readable
+    if not readable or read_frontmatter(_edited(document, chosen)).readable:
+        return chosen
+    harmless: list[Fix] = []
+    for fix in chosen:
+        if read_frontmatter(_edited(document, [*harmless, fix])).readable:
+            harmless.append(fix)
+    return harmless
+
+
+def _edited(document: Document, fixes: Iterable[Fix]) -> str:
+    """A document's text with fixes applied that do not overlap."""
     pieces, at = [], 0
-    for edit in sorted(taken):
+    for edit in sorted(edit for fix in fixes for edit in fix.edits):
         pieces += [document.text[at : edit.span.start], edit.text]
         at = edit.span.end
-    return "".join([*pieces, document.text[at:]]).encode("utf-8")
+    return "".join([*pieces, document.text[at:]])
 
 
 def _overlap(one: Edit, other: Edit) -> bool:

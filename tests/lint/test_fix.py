@@ -569,3 +569,11 @@ def test_a_safe_fix_changes_no_text(text: str) -> None:
     kept = before.keys() - rewritten
     assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
     assert after.keys() - before.keys() <= {"name"}
+
+
+def test_no_fix_breaks_the_frontmatter(write: Write) -> None:
+    hidden = "\u200b%\n ."
+    root = write({"a/SKILL.md": f"---\nname: a\n{WORDS}w: {hidden}\n---\n\nBo\u200bdy\n"})
+    fix("--unsafe")
+    assert (root / "a/SKILL.md").read_text().endswith(f"w: {hidden}\n---\n\nBo\u200bdy\n")
+    assert "yaml-error" not in lint().rules
