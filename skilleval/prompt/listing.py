@@ -1,8 +1,9 @@
 """The line that a skill is listed with, and which descriptions a listing has room for.
 
 Facts measured on Claude Code 2.1.332: the line is ``- name: description``, ``when_to_use``
-follows behind `` - ``, white space is collapsed, angle brackets are escaped, one skill's text
-is cut at 1,536 characters. Without a description the first line that is not blank stands for
+follows behind `` - ``; a run of line breaks, tabs, control, format or private characters
+becomes one space, other white space stays; angle brackets are escaped; one skill's text is
+cut at 1,536 UTF-16 units. Without a description the first line that is not blank stands for
 it. The listing gets one per cent of the context window: what does not fit is listed by its
 bare name.
 """
@@ -10,11 +11,13 @@ bare name.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Sequence as SequenceOf
+from decimal import Decimal
 from typing import NamedTuple
 
-from skilleval.skill import Skill
-from skilleval.skill.yamltree import Scalar
+from skilleval.skill import Field, Skill, State
+from skilleval.skill.yamltree import Scalar, Sequence
 
 __all__ = [
     "LISTING_CUT",
@@ -24,6 +27,7 @@ __all__ = [
     "is_hidden",
     "listed",
     "listing_text",
+    "units",
     "without_description",
 ]
 
@@ -31,6 +35,12 @@ LISTING_CUT = 1_536
 LISTING_SHARE = 0.01
 _FIRST_LINE_CUT = 100
 _HEADING = re.compile(r"#{1,6}\s+")
+_INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z")
+_NUMBER = re.compile(r"(?:[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?|0x[0-9a-fA-F]+|0o[0-7]+)\Z")
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ODD_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})
+_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
+_SHOWN_NAME = re.compile(r"[\w.:-]+\Z")
 
 
 class Line(NamedTuple):
@@ -63,43 +73,114 @@ def budget(context_window: int, characters_per_token: int = 4) -> int:
 
 
 def listing_text(skill: Skill) -> str:
-    """Description and when_to_use as one line of text, before it is cut."""
-    text = skill.description or _first_line(skill)
-    when = skill.front.string("when_to_use")
-    joined = f"{text} - {when}" if when else text
-    return " ".join(joined.split())
+    """Description and when_to_use as one line of escaped text, before it is cut."""
+    text = _said(skill, "description") or _first_line(skill)
+    when = _said(skill, "when_to_use")
+    line = _in_one_line(f"{text} - {when}" if when else text)
+    return line.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _field(skill: Skill, key: str) -> Field | None:
+    """A field of frontmatter that stands where the client looks: on the first line."""
+    return skill.front.fields.get(key) if skill.front.state is State.OK else None
+
+
+def _said(skill: Skill, key: str) -> str:
+    """A field's text, with numbers and booleans as JavaScript writes them (YAML 1.2)."""
+    entry = _field(skill, key)
+    value = entry.resolved if entry else None
+    if not isinstance(value, Scalar) or value.kind == "null":
+        return ""
+    if value.style != "plain":
+        return value.value
+    if value.value.lower() in ("true", "false"):
+        return value.value.lower()
+    return _number(value.value) or value.value
+
+
+def _number(text: str) -> str:
+    """A number of YAML 1.2 as JavaScript prints it; empty for any other text."""
+    if _INFINITE.match(text):
+        return text[:1].strip("+.iI") + "Infinity"
+    if not _NUMBER.match(text):
+        return ""
+    number = float(int(text, 0)) if text[:2] in ("0x", "0o") else float(text)
+    if number in (float("inf"), float("-inf")):
+        return "Infinity" if number > 0 else "-Infinity"
+    if not number:
+        return "0"
+    if 1e-6 <= abs(number) < 1e21:
+        return format(Decimal(repr(number)), "f").removesuffix(".0")
+    return repr(number)
+
+
+def units(text: str) -> int:
+    """The length of a text as the client counts it: in UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _in_one_line(text: str) -> str:
+    text = _ANSI.sub("", text.strip())
+    if text.isascii() and text.isprintable():
+        return text
+    kept: list[str] = []
+    gap = False
+    for character in text:
+        odd = character in _SELECTORS or unicodedata.category(character) in _ODD_CATEGORIES
+        if not odd:
+            kept.append(character)
+        elif not gap:
+            kept.append(" ")
+        gap = odd
+    return "".join(kept)
+
+
+def _cut(text: str) -> str:
+    """A text cut to what the listing shows; half a character shows as U+FFFD."""
+    if units(text) <= LISTING_CUT:
+        return text
+    data = text.encode("utf-16-le", "surrogatepass")[: (LISTING_CUT - 1) * 2]
+    return data.decode("utf-16-le", "replace") + "…"
 
 
 def _first_line(skill: Skill) -> str:
     """What stands for a description that is missing: the first line, without heading marks."""
-    line = next((line.strip() for line in skill.body.splitlines() if line.strip()), "Skill")
+    body = skill.body if skill.front.state is State.OK else skill.document.text
+    line = next((line.strip() for line in body.splitlines() if line.strip()), "Skill")
     text = _HEADING.sub("", line, count=1) if line.startswith("#") else line
     return text if len(text) <= _FIRST_LINE_CUT else text[: _FIRST_LINE_CUT - 3] + "..."
 
 
 def is_hidden(skill: Skill) -> bool:
     """Whether ``disable-model-invocation`` keeps a skill out of the listing."""
-    hidden = skill.front.fields.get("disable-model-invocation")
+    hidden = _field(skill, "disable-model-invocation")
     return bool(hidden and (hidden.text or "").lower() in ("true", "yes", "on", "1"))
 
 
 def listed(skill: Skill) -> Line | None:
-    """A skill's line, or None where it is hidden from the model."""
-    if is_hidden(skill):
+    """A skill's line, or None where the model does not see it at first."""
+    if is_hidden(skill) or _waits_for_paths(skill):
         return None
-    name, own = skill.folder_name, skill.front.fields.get("name")
-    if own and isinstance(own.value, Scalar) and own.value.value not in ("", name):
-        name = f"{name} ({own.value.value})"
+    name, own = skill.folder_name, _field(skill, "name")
+    written = own.value.value.strip() if own and isinstance(own.value, Scalar) else ""
+    if own and own.kind != "null" and written != name and _SHOWN_NAME.match(written):
+        name = f"{name} ({written})"
     plugin = skill.found.catalog.plugin
     if plugin:
         name = f"{plugin}:{name}"
-    text = listing_text(skill)
-    if len(text) > LISTING_CUT:
-        text = text[: LISTING_CUT - 1] + "…"
-    return Line(name, text.replace("<", "&lt;").replace(">", "&gt;"))
+    return Line(name, _cut(listing_text(skill)))
 
 
-def without_description(lines: Sequence[Line], characters: int) -> list[Line]:
+def _waits_for_paths(skill: Skill) -> bool:
+    """Whether a skill is listed only once a file that its ``paths`` name was read."""
+    paths = _field(skill, "paths")
+    if paths is None or paths.kind == "null":
+        return False
+    value = paths.resolved
+    return bool(value.items) if isinstance(value, Sequence) else bool(paths.text)
+
+
+def without_description(lines: SequenceOf[Line], characters: int) -> list[Line]:
     """The lines that a budget has no room to show whole.
 
     Names come first; what is left of the budget goes to descriptions in the order of the
@@ -107,12 +188,12 @@ def without_description(lines: Sequence[Line], characters: int) -> list[Line]:
     behind it. The line breaks between lines count (measured to the character).
     """
     breaks = len(lines) - 1
-    if sum(len(line.whole) for line in lines) + breaks <= characters:
+    if sum(units(line.whole) for line in lines) + breaks <= characters:
         return []
-    left = characters - sum(len(line.bare) for line in lines) - breaks
+    left = characters - sum(units(line.bare) for line in lines) - breaks
     lost = []
     for line in lines:
-        extra = len(line.whole) - len(line.bare)
+        extra = units(line.whole) - units(line.bare)
         if extra and extra > left:
             lost.append(line)
         else:

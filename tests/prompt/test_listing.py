@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from conftest import GOOD, Write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilleval.prompt.listing import (
-    LISTING_CUT,
     Line,
     budget,
     is_hidden,
@@ -48,9 +49,75 @@ def test_when_to_use_follows_behind_a_dash(write: Write) -> None:
     assert shown == "- pdf-tools: Reads PDFs. - For a PDF."
 
 
-def test_white_space_is_collapsed(write: Write) -> None:
-    shown = line(write, "description: |", "  Reads   PDFs.", "", "  \tAll\u00a0of   them.  ")
-    assert shown == "- pdf-tools: Reads PDFs. All of them."
+MEASURED = {
+    "a\nb": "a b",
+    "a\n\nb": "a b",
+    "a  b": "a  b",
+    "a\t\tb": "a b",
+    "a \n b": "a   b",
+    "a\r\nb": "a b",
+    "a\u2028b": "a b",
+    "a\x0bb": "a b",
+    "a\u200b\u200bb": "a b",
+    "a\u202eb": "a b",
+    "a\ue000b": "a b",
+    "a\ufe0fb": "a b",
+    "a\u2066b\u2069": "a b ",
+    "a\u0301": "a\u0301",
+    "a\u00a0\u3000b": "a\u00a0\u3000b",
+    "a\x1b[31mb": "ab",
+    " a ": "a",
+    "a&amp;b<c": "a&amp;b&lt;c",
+}
+"""Descriptions, and how the client (2.1.332) listed them."""
+
+
+@pytest.mark.parametrize("text", MEASURED, ids=ascii)
+def test_odd_characters_are_listed_as_measured(write: Write, text: str) -> None:
+    assert line(write, f"description: {json.dumps(text)}") == f"- pdf-tools: {MEASURED[text]}"
+
+
+VALUES = {
+    "1.0": "1", "0x10": "16", "0o17": "15", "012": "12", ".5": "0.5", "+2": "2", "1e3": "1000",
+    "1_000": "1_000", "1.10": "1.1", "-0": "0", "1.": "1", ".inf": "Infinity", "1e400": "Infinity",
+    "12345678901234567890": "12345678901234567000", "True": "true", "FALSE": "false",
+    "no": "no", "on": "on", "2024-01-01": "2024-01-01", "~": "Body", "Null": "Body",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_values_that_are_no_text_are_listed_as_measured(write: Write, value: str) -> None:
+    assert line(write, f"description: {value}") == f"- pdf-tools: {VALUES[value]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Other", " (Other)"),
+        ("Ünï", " (Ünï)"),
+        ("x:y", " (x:y)"),
+        ("a.x", " (a.x)"),
+        ("other name", ""),
+        ("a<b", ""),
+        ("x/y", ""),
+        ("pdf-tools ", ""),
+    ],
+)
+def test_only_a_name_of_one_word_is_listed(write: Write, name: str, shown: str) -> None:
+    assert line(write, f"name: {json.dumps(name)}", "description: d") == f"- pdf-tools{shown}: d"
+
+
+@pytest.mark.parametrize(
+    ("paths", "hidden"), [("src/**", True), ("[a]", True), ("[]", False), ("", False)]
+)
+def test_a_skill_for_some_paths_waits_for_them(write: Write, paths: str, hidden: bool) -> None:
+    text = front("description: x", f"paths: {paths}")
+    assert (listed(skill(write, text)) is None) is hidden
+
+
+def test_late_frontmatter_is_no_frontmatter(write: Write) -> None:
+    shown = listed(skill(write, "\n" + GOOD))
+    assert shown is not None and shown.whole == "- pdf-tools: ---"
 
 
 def test_angle_brackets_are_escaped_and_nothing_else(write: Write) -> None:
@@ -139,14 +206,17 @@ def test_a_line_without_a_text_is_a_bare_name() -> None:
 
 
 @pytest.mark.parametrize(("length", "cut"), [(1_535, False), (1_536, False), (1_537, True)])
-@pytest.mark.parametrize("character", ["x", "技", "😀"])
+@pytest.mark.parametrize("character", ["x", "技"])
 def test_a_text_is_cut_at_1536_characters(
-    write: Write, length: int, cut: bool, character: str
+    write: Write, character: str, length: int, cut: bool
 ) -> None:
-    shown = listed(skill(write, front(f"description: {character * length}")))
-    assert shown is not None
-    assert len(shown.text) == min(length, LISTING_CUT) == min(length, 1_536)
-    assert shown.text == (character * 1_535 + "…" if cut else character * length)
+    text = line(write, f"description: {character * length}").removeprefix("- pdf-tools: ")
+    assert text == (character * 1_535 + "…" if cut else character * length)
+
+
+def test_the_cut_counts_utf16_units_and_may_halve_a_character(write: Write) -> None:
+    text = line(write, f"description: {'😀' * 800}").removeprefix("- pdf-tools: ")
+    assert text == "😀" * 767 + "\ufffd…"
 
 
 def test_description_and_when_to_use_are_cut_together(write: Write) -> None:
@@ -157,9 +227,9 @@ def test_description_and_when_to_use_are_cut_together(write: Write) -> None:
     assert len(listing_text(skill(write, text))) == 2_003
 
 
-def test_escapes_do_not_count_towards_the_cut(write: Write) -> None:
-    shown = listed(skill(write, front(f"description: 'x{'<' * 1_535}'")))
-    assert shown is not None and shown.text == "x" + "&lt;" * 1_535
+def test_escapes_count_towards_the_cut(write: Write) -> None:
+    shown = line(write, f"description: {'x' * 1530} <b>abcdef")
+    assert shown == f"- pdf-tools: {'x' * 1530} &lt;…"
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,30 @@ def test_any_bytes_as_skill_md(root: Path, data: bytes) -> None:
 
 @few
 @given(FRONT_LIKE)
-@example(b"---\r\n$: \r\ndescription:\r\n---")
-@example(b"---\nname: *gone\ndescription: &a [*a]\n---\n")
-@example(b"---\n\xef\xbb\xbfname: a\ndescription: 1\n---\n")
 def test_anything_like_frontmatter(root: Path, data: bytes) -> None:
     check(root, {"SKILL.md": data})
+
+
+FOUND_BEFORE = {
+    "crlf without a name": "---\r\n$: \r\ndescription:\r\n---",
+    "alias to nothing": "---\nname: *gone\ndescription: &a [*a]\n---\n",
+    "mark inside": "---\n\ufeffname: a\ndescription: 1\n---\n",
+    "mark before a wrong name": "---\n\ufeffname: PDF_tools\ndescription: x\n---\n",
+    "literal name": "---\nname: |\n  a\n---\n\nBody\n",
+    "folded name": "---\nname: >-\n  PDF_tools\ndescription: x\n---\n",
+    "literal name of capitals": "---\nname: |-\n  PDF_tools\nlicense: MIT\n---\n",
+    "name with an anchor in use": "---\nname: &n wrong\nmetadata:\n  a: *n\n---\n",
+    "hidden character before a quote": "---\nname: a\ndescription: \u200b'\n---\n",
+    "far text and crlf": "\n" * 61 + "do this and that\r\n",
+    "far right and crlf": " " * 160 + "do this and that\r\n",
+    "second document": "---\nname: pdf-tools\n--- x\ndescription: y\n---\n",
+    "end of document": "---\nname: pdf-tools\n...\ndescription: y\n---\n",
+}
+
+
+@pytest.mark.parametrize("name", FOUND_BEFORE)
+def test_what_went_wrong_before(root: Path, name: str) -> None:
+    check(root, {"SKILL.md": FOUND_BEFORE[name].encode()})
 
 
 @few

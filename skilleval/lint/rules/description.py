@@ -19,7 +19,7 @@ from skilleval.lint.registry import rule
 from skilleval.lint.rules.files import GOOD
 from skilleval.lint.rules.name import has_fields, opening_line, scalar_problem
 from skilleval.lint.wording import shorten
-from skilleval.prompt.listing import LISTING_CUT, is_hidden, listing_text
+from skilleval.prompt.listing import LISTING_CUT, is_hidden, listing_text, units
 from skilleval.skill import Skill, Span
 from skilleval.skill.yamltree import Scalar
 
@@ -120,7 +120,7 @@ def description_cut(skill: Skill) -> Iterator[Problem]:
     """What the listing cuts off."""
     if not skill.description:
         return
-    length = len(listing_text(skill))
+    length = units(listing_text(skill))
     if length > LISTING_CUT:
         yield Problem(
             f"the listing cuts the description: {length:,} characters with when_to_use, "
