@@ -250,7 +250,8 @@ def _padded(document: Document) -> Iterator[Problem]:
 
 
 def _far(document: Document, where: str, span: Span) -> Iterator[Problem]:
-    text = document.text[span.start : min(span.end, span.start + 2_000)]
+    text = document.text[span.start : span.end].rstrip()
+    span, text = Span(span.start, span.start + len(text)), text[:2_000]
     if len(text.strip("|#-*/ \t\r")) > 8:
         yield Problem(
             f'text far {where}, out of sight behind white space: "{shorten(text)}"',
