@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import PROJECT
 
-ROOMS = ["cli", "lint", "prompt", "skill"]
+ROOMS = ["cli", "models", "lint", "prompt", "skill"]
 """From top to bottom: a room imports from itself and from those below it."""
 ANYWHERE = {"skilleval", "skilleval.errors", "skilleval.files", "skilleval.terminal"}
 SOURCES = sorted((PROJECT / "skilleval").rglob("*.py"))

@@ -17,6 +17,7 @@ __all__ = ["main"]
 COMMANDS = {
     "lint": "Check skill folders against the SKILL.md contract.",
     "rules": "List the lint rules, or explain some of them.",
+    "prompt": "Show what a model is told about a catalog of skills.",
 }
 """Every command with its line in the help; its module is loaded only when it runs."""
 

@@ -29,7 +29,7 @@ from skilleval.lint.model import (
 from skilleval.lint.registry import all_rules, rules_by_id
 from skilleval.lint.suppress import Suppressions, read_suppressions
 from skilleval.lint.workers import Workers
-from skilleval.prompt.listing import listed
+from skilleval.prompt.listing import line_of
 from skilleval.skill import Discovery, Document, Found, Skill, Span
 
 __all__ = [
@@ -233,7 +233,7 @@ class _SkillRun:
             catalog=shown_path(catalog.folder),
             readable=skill.has_text and skill.front.readable,
             digest=hashlib.blake2b(document.data, digest_size=16).digest(),
-            listed=listed(skill) if skill.has_text else None,
+            listed=line_of(skill) if skill.has_text else None,
             name_at=_field_place(skill, "name"),
             description_at=_field_place(skill, "description"),
             suppressions=self._comments(document) if options.suppressions else Suppressions(),

@@ -24,8 +24,9 @@ __all__ = [
     "LISTING_SHARE",
     "Line",
     "budget",
+    "hidden_because",
     "is_hidden",
-    "listed",
+    "line_of",
     "listing_text",
     "units",
     "without_description",
@@ -157,9 +158,20 @@ def is_hidden(skill: Skill) -> bool:
     return bool(hidden and (hidden.text or "").lower() in ("true", "yes", "on", "1"))
 
 
-def listed(skill: Skill) -> Line | None:
+def hidden_because(skill: Skill) -> str:
+    """Why a model does not see a skill at first; empty where it does."""
+    if skill.trouble:
+        return "its SKILL.md can't be read"
+    if is_hidden(skill):
+        return "disable-model-invocation: only people may call it"
+    if _waits_for_paths(skill):
+        return "paths: it waits until a file that they name is read"
+    return ""
+
+
+def line_of(skill: Skill) -> Line | None:
     """A skill's line, or None where the model does not see it at first."""
-    if is_hidden(skill) or _waits_for_paths(skill):
+    if hidden_because(skill):
         return None
     name, own = skill.folder_name, _field(skill, "name")
     written = own.value.value.strip() if own and isinstance(own.value, Scalar) else ""

@@ -13,7 +13,7 @@ from skilleval.prompt.listing import (
     Line,
     budget,
     is_hidden,
-    listed,
+    line_of,
     listing_text,
     without_description,
 )
@@ -30,13 +30,13 @@ def front(*lines: str, body: str = "Body") -> str:
 
 
 def line(write: Write, *lines: str) -> str:
-    shown = listed(skill(write, front(*lines)))
+    shown = line_of(skill(write, front(*lines)))
     assert shown is not None
     return shown.whole
 
 
 def test_name_and_description_make_a_line(write: Write) -> None:
-    shown = listed(skill(write, GOOD))
+    shown = line_of(skill(write, GOOD))
     assert shown is not None
     assert shown.whole == (
         "- pdf-tools: Extracts text and tables from PDF files. Use when the user asks about a PDF."
@@ -112,11 +112,11 @@ def test_only_a_name_of_one_word_is_listed(write: Write, name: str, shown: str) 
 )
 def test_a_skill_for_some_paths_waits_for_them(write: Write, paths: str, hidden: bool) -> None:
     text = front("description: x", f"paths: {paths}")
-    assert (listed(skill(write, text)) is None) is hidden
+    assert (line_of(skill(write, text)) is None) is hidden
 
 
 def test_late_frontmatter_is_no_frontmatter(write: Write) -> None:
-    shown = listed(skill(write, "\n" + GOOD))
+    shown = line_of(skill(write, "\n" + GOOD))
     assert shown is not None and shown.whole == "- pdf-tools: ---"
 
 
@@ -142,14 +142,14 @@ def test_a_plugin_stands_before_its_skills(write: Write) -> None:
             "kit/skills/pdf-tools/SKILL.md": front("name: pdf-tools", "description: x"),
         }
     )
-    shown = listed(Skill(discover(["kit"]).skills[0]))
+    shown = line_of(Skill(discover(["kit"]).skills[0]))
     assert shown is not None and shown.whole == "- office:pdf-tools: x"
 
 
 @pytest.mark.parametrize("value", ["true", "yes", "on", "1", "True", "YES", "'true'", '"on"'])
 def test_a_skill_that_only_people_may_call_is_hidden(write: Write, value: str) -> None:
     hidden = skill(write, front("description: x", f"disable-model-invocation: {value}"))
-    assert is_hidden(hidden) and listed(hidden) is None
+    assert is_hidden(hidden) and line_of(hidden) is None
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_skill_that_is_listed_all_the_same(write: Write, entry: str) -> None:
 def test_without_a_description_the_first_line_is_listed(
     write: Write, text: str, expected: str
 ) -> None:
-    shown = listed(skill(write, text))
+    shown = line_of(skill(write, text))
     assert shown is not None and shown.text == expected
     assert shown.whole == f"- pdf-tools: {expected}"
 
@@ -221,7 +221,7 @@ def test_the_cut_counts_utf16_units_and_may_halve_a_character(write: Write) -> N
 
 def test_description_and_when_to_use_are_cut_together(write: Write) -> None:
     text = front(f"description: {'d' * 1_000}", f"when_to_use: {'w' * 1_000}")
-    shown = listed(skill(write, text))
+    shown = line_of(skill(write, text))
     assert shown is not None
     assert shown.text == "d" * 1_000 + " - " + "w" * 532 + "…"
     assert len(listing_text(skill(write, text))) == 2_003

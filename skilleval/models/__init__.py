@@ -1,0 +1,1 @@
+"""The models that answer: for now, what is known about them."""
