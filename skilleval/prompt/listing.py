@@ -11,7 +11,6 @@ bare name.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence as SequenceOf
 from decimal import Decimal
 from typing import NamedTuple
@@ -39,8 +38,13 @@ _HEADING = re.compile(r"#{1,6}\s+")
 _INFINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z")
 _NUMBER = re.compile(r"(?:[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?|0x[0-9a-fA-F]+|0o[0-7]+)\Z")
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_ODD_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Zl", "Zp"})
-_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
+_ODD = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u2064\u2066-\u206f\ue000-\uf8ff\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0001\U000e0020-\U000e007f\U000f0000-\U000ffffd\U00100000-\U0010fffd]+"
+)
+"""Control, format, private and separator characters, and variation selectors."""
 _SHOWN_NAME = re.compile(r"[\w.:-]+\Z")
 
 
@@ -121,19 +125,7 @@ def units(text: str) -> int:
 
 
 def _in_one_line(text: str) -> str:
-    text = _ANSI.sub("", text.strip())
-    if text.isascii() and text.isprintable():
-        return text
-    kept: list[str] = []
-    gap = False
-    for character in text:
-        odd = character in _SELECTORS or unicodedata.category(character) in _ODD_CATEGORIES
-        if not odd:
-            kept.append(character)
-        elif not gap:
-            kept.append(" ")
-        gap = odd
-    return "".join(kept)
+    return _ODD.sub(" ", _ANSI.sub("", text.strip()))
 
 
 def _cut(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from cli.kit import python, run, skill_md
 from conftest import Write
 
 from skilleval import __version__
+from skilleval.cli import COMMANDS
 from skilleval.errors import ExitCode
 
 HEAVY = ("anthropic", "pandas", "jinja2", "pydantic", "rich")
@@ -45,8 +47,8 @@ cli.main(["extra"])
 def test_help_names_every_command(word: str) -> None:
     result = run(word)
     assert result.code == 0
-    assert "lint   Check skill folders" in result.out
-    assert "rules  List the lint rules" in result.out
+    for name, line in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(line)}", result.out, re.MULTILINE)
 
 
 def test_help_of_a_command_shows_its_options() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 from conftest import GOOD, Write
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilleval.prompt.listing import (
+    _ODD,
     Line,
     budget,
     is_hidden,
@@ -311,3 +313,10 @@ def test_what_is_shown_fits_the_budget_or_is_names_only(
     assert len(shown) <= characters or shown == names_only
     if len("\n".join(line.whole for line in all_lines)) <= characters:
         assert not lost
+
+
+def test_odd_characters_are_those_of_their_categories() -> None:
+    odd = {"Cc", "Cf", "Co", "Zl", "Zp"}
+    for code in range(0x110000):
+        expected = unicodedata.category(chr(code)) in odd or 0xFE00 <= code <= 0xFE0F
+        assert bool(_ODD.match(chr(code))) is expected, hex(code)

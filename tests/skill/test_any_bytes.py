@@ -197,6 +197,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "directions": lambda: body("a\u202e"),
     "control characters": lambda: body("a\x07\x1b"),
     "paths of the skill": lambda: body("scripts\\run.sh "),
+    "paths that exist": lambda: body("scripts/run.sh ", 200_000),
+    "paths that do not": lambda: body("`scripts/x.sh` ", 200_000),
     "emoji": lambda: body("😀`x`"),
     "fences": lambda: body("```\n"),
     "tables": lambda: body("|a", after="\n" + "|-" * 2_000 + "\n"),
