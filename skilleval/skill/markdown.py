@@ -113,15 +113,18 @@ class Markdown:
             self.headings.append(Heading(place(where), level, "", value["id"]))
 
     @cached_property
-    def _code(self) -> tuple[list[int], list[int]]:
-        spans = sorted([b.span for b in self.blocks] + [c.span for c in self.code_spans])
-        return [s.start for s in spans], [s.end for s in spans]
+    def _code(self) -> list[Span]:
+        return sorted([b.span for b in self.blocks] + [c.span for c in self.code_spans])
 
     def in_code(self, offset: int) -> bool:
         """Whether a character stands in a code block or a code span."""
-        starts, ends = self._code
-        index = bisect_right(starts, offset) - 1
-        return index >= 0 and offset < ends[index]
+        index = bisect_right(self._code, offset, key=lambda span: span.start) - 1
+        return index >= 0 and offset < self._code[index].end
+
+    def in_block(self, offset: int) -> bool:
+        """Whether a character stands in a code block."""
+        index = bisect_right(self.blocks, offset, key=lambda block: block.span.start) - 1
+        return index >= 0 and offset < self.blocks[index].span.end
 
     def headings_over(self, offset: int) -> list[str]:
         """The texts of the headings that a place stands under, the innermost last."""

@@ -84,11 +84,17 @@ _MADE_BY_USE = re.compile(
 def missing_path(skill: Skill) -> Iterator[Problem]:
     """A path under references/, scripts/ or assets/ in inline code that does not exist."""
     document = skill.document
+    line, of_its_own = Span(0, 0), True
+    seen: set[str] = set()
     for match in _PATH_IN_CODE.finditer(document.text, skill.front.body):
         path = posixpath.normpath(match[1])
-        if path in skill.names or _MADE_BY_USE.search(document.line_text(match.start())):
+        if path in skill.names or path in seen:
             continue
-        if not any(b.span.start <= match.start() < b.span.end for b in skill.markdown.blocks):
+        if match.start() >= line.end:
+            line = document.line_at(match.start())
+            of_its_own = not _MADE_BY_USE.search(document.text, *line)
+        if of_its_own and not skill.markdown.in_block(match.start()):
+            seen.add(path)
             yield Problem(
                 f"{path} is named here and does not exist{_near(skill, path)}", Span(*match.span())
             )
