@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from skilleval.lint.model import (
@@ -222,6 +223,7 @@ class _SkillRun:
         self.path = shown_path(skill.folder)
         self.prefix = "" if self.path == "." else self.path + "/"
         self.comments: dict[str, tuple[Document, Suppressions]] = {}
+        self.said: Counter[str] = Counter()
         document = skill.document
         catalog = skill.found.catalog
         self.report = SkillReport(
@@ -289,7 +291,8 @@ class _SkillRun:
                     self._say("suppression-unused", message, comment.span, document)
 
     def _say(self, rule: str, message: str, span: tuple[int, int], document: Document) -> None:
-        if self.options.runs(rule):
+        self.said[rule] += 1
+        if self.options.runs(rule) and self.said[rule] <= _MOST:
             place = _place(document, *span)
             path = self.prefix + document.name
             finding = _finding(rules_by_id()[rule], self.options, path, place, message, None)
@@ -298,6 +301,7 @@ class _SkillRun:
                 self.report.findings.append(finding)
 
 
+@lru_cache
 def unknown_rule(name: str, groups: bool = True) -> str:
     """``there is no rule x; did you mean y?``; ``groups`` where one of them would do, too."""
     names = {*rules_by_id(), *(rule.group for rule in all_rules() if groups)}

@@ -131,7 +131,7 @@ def anchor_exists(skill: Skill, document: Document, link: Link) -> bool:
         target = skill.document if link.path == skill.found.file else skill.file(link.path)
     if target is None or re.match(r"L\d+", link.fragment):
         return True
-    fragment = link.fragment.lower()
+    fragment = link.fragment.lower().replace("\ufe0f", "")
     return fragment in _headings(target) or fragment in skill.markdown_of(target).anchors
 
 

@@ -165,8 +165,9 @@ def heading_anchor(text: str) -> str:
     """A heading's anchor as GitHub makes it, before repeated ones are numbered.
 
     Letters, marks, decimal digits, connectors, hyphens and spaces stay; nothing else does.
+    The variation selector behind an emoji is left out, since some keep it and some do not.
     """
-    text = text.strip().lower()
+    text = text.strip().lower().replace("\ufe0f", "")
     if text.isascii():
         return _SLUG_DROPS.sub("", text).replace(" ", "-")
     kept = (c for c in text if c in "- " or unicodedata.category(c) in _SLUG_KEEPS)

@@ -24,6 +24,7 @@ Run `pdftotext` on the file.
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _NOT_CONTROL = bytes(b for b in range(256) if b in b"\t\n\r" or (b >= 32 and b != 127))
+_MANY_EDITS = 1_000
 _LONE_CR = re.compile(r"\r(?!\n)")
 
 
@@ -208,10 +209,10 @@ def line_ending(skill: Skill) -> Iterator[Problem]:
         return
     lone = [match.start() for match in _LONE_CR.finditer(text)]
     if lone:
-        fix = Fix(
-            "end lines with a line feed",
-            tuple(Edit(Span(at, at + 1), "\n") for at in lone),
-        )
+        edits = tuple(Edit(Span(at, at + 1), "\n") for at in lone)
+        if len(lone) > _MANY_EDITS:
+            edits = (Edit(Span(0, len(text)), _LONE_CR.sub("\n", text)),)
+        fix = Fix("end lines with a line feed", edits)
         in_front = lone[0] < skill.front.body
         yield Problem(
             f"line ending: {plural(len(lone), 'carriage return')} without a line feed; save the "
