@@ -201,6 +201,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "paths that do not": lambda: body("`scripts/x.sh` ", 200_000),
     "emoji": lambda: body("😀`x`"),
     "fences": lambda: body("```\n"),
+    "words with hyphens": lambda: body("marketing-strategy-", after="\\x"),
     "tables": lambda: body("|a", after="\n" + "|-" * 2_000 + "\n"),
     "many keys": lambda: b"---\n%s---\n" % b"".join(b"k%d: x\n" % n for n in range(2_400)),
     "equal keys": lambda: b"---\n" + b"name: x\n" * 2_400 + b"---\n",

@@ -96,7 +96,7 @@ def body_tokens(skill: Skill) -> Iterator[Problem]:
         )
 
 
-_BACKSLASH = re.compile(r"(?<![\w\\/:.%$])([A-Za-z_][\w.-]*)(?:\\[\w.-]+)+")
+_BACKSLASH = re.compile(r"(?<![\w\\/:.%$-])([A-Za-z_][\w.-]{0,200})(?:\\[\w.-]{1,200})+")
 _USUAL_FOLDERS = frozenset(
     "scripts references reference assets templates resources examples docs".split()
 )
