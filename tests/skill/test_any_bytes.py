@@ -206,6 +206,8 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "many keys": lambda: b"---\n%s---\n" % b"".join(b"k%d: x\n" % n for n in range(2_400)),
     "equal keys": lambda: b"---\n" + b"name: x\n" * 2_400 + b"---\n",
     "a long description": lambda: b"---\nname: a\ndescription: " + b"use A, " * 30_000 + b"\n---\n",
+    "spaces in a broken value": lambda: b"---\nname: a" + b" " * 200_000 + b"b: c\n---\n",
+    "open quotes": lambda: "---\ndescription: I {}\n---\n".format("“" * 60_000).encode(),
     "a long unquoted value": lambda: b"---\ndescription: " + b"a: b " * 30_000 + b"\n---\n",
     "a long name": lambda: b"---\nname: " + b"a-" * 30_000 + b"\n---\n",
     "a long foreign name": lambda: "---\nname: {}\n---\n".format("é" * 60_000).encode(),

@@ -173,7 +173,7 @@ def _chosen_by(skill: Skill) -> str:
     return "" if is_hidden(skill) else skill.description or ""
 
 
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]{0,500}”|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
 _OTHER_PERSON = re.compile(
     r"\b(?:helps?|lets?|allows?|enables?|guides?|teaches) (?:me|us|you)\b"
     r"|\b(?:my|our) (?:company|team|project|codebase|repo\w*|clients?)\b"

@@ -31,7 +31,7 @@ from skilleval.skill.yamltree import (
 
 _LEVELS = errors(Target.SPEC, Target.API, Target.PACKAGE) | warnings(Target.CLAUDE_CODE)
 _UNCLOSED_LIKE = re.compile(r"(?m)^(?:\.\.\.|-{2}|-{4,}|—+|\*\*\*|===+)[ \t]*$")
-_TOP_LEVEL_LINE = re.compile(r"""(?P<key>[\w"'-]+[ \t]*:[ \t]+)(?P<value>[^\r\n]*?)[ \t]*\Z""")
+_TOP_LEVEL_LINE = re.compile(r"""(?P<key>[\w"'-]+[ \t]*:[ \t]+)(?P<value>\S[^\r\n]*)""")
 _MAX_EXPANSION = 1_000
 
 
@@ -181,14 +181,15 @@ def _quote_value(skill: Skill, line: Span) -> Fix | None:
     """Quote the value on a line, if that alone makes the frontmatter readable."""
     text = skill.document.text
     match = _TOP_LEVEL_LINE.match(text, line.start, line.end)
-    if not match or not match["value"] or line.start < skill.front.block.start:
+    if not match or line.start < skill.front.block.start:
         return None
-    value = match["value"]
+    value = match["value"].rstrip()
     if value[0] == value[-1] and value[0] in "\"'" and len(value) > 1:
         value = value[1:-1]  # quoted already, with quotes inside
-        if text[match.start("value")] == "'":
+        if match["value"].startswith("'"):
             value = value.replace("''", "'")
-    edit = Edit(Span(*match.span("value")), quoted(value))
+    begin = match.start("value")
+    edit = Edit(Span(begin, begin + len(match["value"].rstrip())), quoted(value))
     start, end = skill.front.block
     repaired = text[start : edit.span.start] + edit.text + text[edit.span.end : end]
     try:
