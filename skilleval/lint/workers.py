@@ -24,7 +24,7 @@ Work = Callable[[Sequence[Found], "Options"], list[SkillReport]]
 
 _PARALLEL_FROM = 64
 """Skills from which starting more processes pays."""
-_CHUNK = 24
+_CHUNK = 48
 
 
 class Workers:
@@ -49,10 +49,10 @@ class Workers:
         if len(self._waiting) < (_CHUNK if self._pool else _PARALLEL_FROM) or _cores() < 2:
             return
         if self._pool is None:
-            self._pool = _start_pool()
+            self._pool = _start_pool(self._work, self._options)
         for at in range(0, len(self._waiting), _CHUNK):
             chunk = self._waiting[at : at + _CHUNK]
-            self._running.append(self._pool.submit(self._work, chunk, self._options))
+            self._running.append(self._pool.submit(_in_worker, chunk))
         self._waiting = []
 
     def finish(self) -> list[SkillReport]:
@@ -91,16 +91,31 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _start_pool() -> ProcessPoolExecutor:
+def _start_pool(work: Work, options: Options) -> ProcessPoolExecutor:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     # Forked workers share the rules that are loaded already; other systems load them anew.
     context = get_context("fork" if sys.platform == "linux" else "spawn")
-    return ProcessPoolExecutor(_cores(), mp_context=context, initializer=_start_worker)
+    return ProcessPoolExecutor(
+        _cores(), mp_context=context, initializer=_start_worker, initargs=(work, options)
+    )
 
 
-def _start_worker() -> None:
+_job: tuple[Work, Options] | None = None
+"""What a worker process does, told once when it starts."""
+
+
+def _in_worker(skills: Sequence[Found]) -> list[SkillReport]:
+    if _job is None:
+        raise RuntimeError("a worker was asked before it was started")
+    work, options = _job
+    return work(skills, options)
+
+
+def _start_worker(work: Work, options: Options) -> None:
+    global _job
+    _job = (work, options)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us, without our tracebacks
     gc.freeze()  # what the parent loaded is never garbage
     gc.disable()  # a skill holds no cycles: reference counts free it
