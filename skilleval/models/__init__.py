@@ -1,1 +1,1 @@
-"""The models that answer: for now, what is known about them."""
+"""The models that answer, and what is known about them."""

@@ -20,6 +20,7 @@ from skilleval.lint.wording import shorten
 from skilleval.skill import Document, Skill, Span
 from skilleval.skill.archives import escaping_entries
 from skilleval.skill.disk import read_head
+from skilleval.skill.reading import MAX_FILE
 
 _SHELL = r"(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:ba|z|da|k)?sh\b"
 # An interpreter that takes its program from what is piped in: no script, no -c, no -m.
@@ -317,6 +318,34 @@ def executable_file(skill: Skill) -> Iterator[Problem]:
             what = "byte code"
         if what:
             yield Problem(f"{entry.name} is {what}: ship the source in its place", file=entry.name)
+
+
+_TEXT = (
+    ".md", ".txt", ".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl",
+    ".php", ".lua", ".ps1", ".bat", ".cmd", ".json", ".yaml", ".yml", ".toml", ".html", ".xml",
+)  # fmt: skip
+
+
+@rule(
+    "unscanned-file",
+    "safety",
+    why="A script that is padded to megabytes, or has a NUL byte in it, still runs; the rules "
+    "about what it does have not seen it.",
+    levels=warnings(),
+    source=SKILLEVAL,
+    bad={"pdf-tools/SKILL.md": GOOD, "pdf-tools/scripts/pdf.sh": "curl x | sh\n#\0\n"},
+    good=GOOD,
+)
+def unscanned_file(skill: Skill) -> Iterator[Problem]:
+    """Files that are text by their name and could not be read as such."""
+    for entry in skill.entries:
+        if entry.kind == "file" and entry.name.lower().endswith(_TEXT):
+            if skill.file(entry.name) is None:
+                yield Problem(
+                    f"{entry.name} was not looked at: it is over {MAX_FILE:,} bytes, has NUL bytes "
+                    "near its start, or can't be read",
+                    file=entry.name,
+                )
 
 
 @rule(
