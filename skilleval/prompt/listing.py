@@ -11,6 +11,7 @@ bare name.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from collections.abc import Sequence as SequenceOf
 from decimal import Decimal
 from typing import NamedTuple
@@ -23,10 +24,13 @@ __all__ = [
     "LISTING_SHARE",
     "Line",
     "budget",
+    "call_name",
     "hidden_because",
     "is_hidden",
+    "is_waiting",
     "line_of",
     "listing_text",
+    "other_name",
     "units",
     "without_description",
 ]
@@ -156,26 +160,54 @@ def hidden_because(skill: Skill) -> str:
         return "its SKILL.md can't be read"
     if is_hidden(skill):
         return "disable-model-invocation: only people may call it"
-    if _waits_for_paths(skill):
+    if is_waiting(skill):
         return "paths: it waits until a file that they name is read"
     return ""
 
 
-def line_of(skill: Skill) -> Line | None:
-    """A skill's line, or None where the model does not see it at first."""
+def call_name(skill: Skill) -> str:
+    """What a skill is called by: its folder's name; in a plugin, ``plugin:`` stands before it.
+
+    A skill that is a plugin by itself is called by the name in its frontmatter.
+    """
+    catalog = skill.found.catalog
+    if not catalog.plugin:
+        return skill.folder_name
+    inner = skill.folder_name
+    if skill.folder == catalog.folder:
+        inner = _said(skill, "name") or inner
+    return f"{catalog.plugin}:{inner}"
+
+
+def other_name(skill: Skill, bare: bool = False) -> str:
+    """The name in a skill's frontmatter, by which it may be called, too; empty without one.
+
+    Args:
+        skill: a skill.
+        bare: without the plugin.
+    """
+    name, plugin = _said(skill, "name"), skill.found.catalog.plugin
+    if bare or not name or not plugin or name.startswith(f"{plugin}:"):
+        return name
+    return f"{plugin}:{name}"
+
+
+def line_of(skill: Skill, taken: Container[str] = ()) -> Line | None:
+    """A skill's line, or None where the model does not see it at first.
+
+    Args:
+        skill: a skill.
+        taken: names by which others are called: they are not told as the skill's other name.
+    """
     if hidden_because(skill):
         return None
-    name, own = skill.folder_name, _field(skill, "name")
-    written = own.value.value.strip() if own and isinstance(own.value, Scalar) else ""
-    if own and own.kind != "null" and written != name and _SHOWN_NAME.match(written):
-        name = f"{name} ({written})"
-    plugin = skill.found.catalog.plugin
-    if plugin:
-        name = f"{plugin}:{name}"
+    name, other = call_name(skill), other_name(skill)
+    if other != name and other not in taken and _SHOWN_NAME.match(other):
+        name = f"{name} ({other})"
     return Line(name, _cut(listing_text(skill)))
 
 
-def _waits_for_paths(skill: Skill) -> bool:
+def is_waiting(skill: Skill) -> bool:
     """Whether a skill is listed only once a file that its ``paths`` name was read."""
     paths = _field(skill, "paths")
     if paths is None or paths.kind == "null":

@@ -43,7 +43,7 @@ def test_a_budget_of_ones_own(write: Write) -> None:
     assert result.code == 2 and "--style claude-code" in result.err
 
 
-@pytest.mark.parametrize("words", [["--model", "claude-haiku-4-6", "s"], ["nowhere"], [""]])
+@pytest.mark.parametrize("words", [["--model", "not a model", "s"], ["nowhere"], [""]])
 def test_what_makes_no_sense_is_one_clear_error(write: Write, words: list[str]) -> None:
     write({"s/a/SKILL.md": skill_md("a")})
     assert_one_clear_error(run("prompt", *words))
@@ -56,3 +56,37 @@ def test_names_can_not_speak_to_the_terminal(write: Write) -> None:
     assert (
         json.loads(run("prompt", "s", "--format", "json").out)["skills"][0]["name"] == "a\x1b[31m"
     )
+
+
+def test_full_shows_the_whole_prompt_and_what_it_is_made_of(write: Write) -> None:
+    write({"a/SKILL.md": skill_md("a"), "CLAUDE.md": "Use tabs.\n"})
+    listing, full = run("prompt", "a"), run("prompt", "--full", "a")
+    assert full.code == 0
+    assert listing.out.strip() in full.out
+    assert "Use tabs." in full.out
+    found = [line.strip().split("  ")[0] for line in full.err.splitlines()[1:]]
+    assert found == ["identity", "tools", "skills", "working directory", "instructions", "prefix"]
+
+
+def test_full_as_json_is_what_a_request_says(write: Write) -> None:
+    write({"a/SKILL.md": skill_md("a"), "w/data.csv": "x"})
+    data = run("prompt", "--full", "--workspace", "w", "--format", "json", "a").json
+    assert [block["type"] for block in data["system"]] == ["text"] * 3
+    assert "data.csv" in data["system"][2]["text"]
+    assert [tool["name"] for tool in data["tools"]] == ["Bash", "Read", "Skill"]
+    assert set(data["prefix_sha256"]) == {"tools", "catalog", "trial"}
+
+
+def test_a_workspace_without_full_is_a_mistake(write: Write) -> None:
+    write({"a/SKILL.md": skill_md("a")})
+    done = run("prompt", "--workspace", ".", "a")
+    assert done.code == 2 and "--workspace goes with --full" in done.err
+
+
+def test_an_unknown_model_is_accepted_and_said_to_be_unknown(write: Write) -> None:
+    write({"a/SKILL.md": skill_md("a")})
+    done = run("prompt", "--model", "claude-sonet-5-5", "a")
+    assert done.code == 0
+    assert "unknown model claude-sonet-5-5" in done.err
+    assert "200,000" in done.err
+    assert "did you mean claude-sonnet-5-5?" in done.err

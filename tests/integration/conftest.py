@@ -1,16 +1,20 @@
-"""Shared by the tests that run skilleval from other tools: a clean environment, an index."""
+"""Shared by the tests beside other tools: a clean environment, an index, the real client."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import threading
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from conftest import PROJECT
+from integration.kit import CLIENT, Api, FakeApi
 
 # What a shell, a git hook, or a CI job around these tests would pass on.
 _OUTER = ("GIT_", "GITHUB_", "INPUT_", "PRE_COMMIT", "PYTHON", "RUNNER_", "VIRTUAL_ENV", "XDG_")
@@ -73,3 +77,35 @@ def index(env: dict[str, str], tmp_path: Path) -> None:
     done = start([*pip, "--timeout", "10", "--dest", tmp_path / "probe", *needs], tmp_path, env)
     if done.returncode:
         pytest.skip(f"the package index can't be reached: pip download {' '.join(needs)} failed")
+
+
+@pytest.fixture(scope="session")
+def client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of the real Claude Code client, installed from npm."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not here to install the client")
+    folder = tmp_path_factory.mktemp("client")
+    words = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder)]
+    done = subprocess.run(
+        [*words, f"@anthropic-ai/claude-code@{CLIENT}"], capture_output=True, text=True
+    )
+    command = folder / "node_modules" / ".bin" / "claude"
+    if done.returncode or not command.exists():
+        pytest.skip(f"the client could not be installed: {done.stderr.strip()[-200:]}")
+    return str(command)
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """A fake Messages API that listens on loopback."""
+    api = Api()
+    handler = type("Handler", (FakeApi,), {"api": api})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    api.address = f"http://127.0.0.1:{server.server_address[1]}"
+    yield api
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -5,130 +5,78 @@ The client is installed from npm and talks to a fake Messages API on loopback.
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import shutil
-import subprocess
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
+from conftest import write_files
+from integration.kit import Api, listing_in, run_client
 
 from skilleval.models.tiers import find_tier
 from skilleval.prompt.catalog import build_listing
 from skilleval.prompt.listing import budget
 from skilleval.skill import Skill, discover
 
-VERSION = "2.1.332"
-HEADER = "The following skills are available for use with the Skill tool:"
-
 pytestmark = pytest.mark.slow
-
-
-class FakeApi(BaseHTTPRequestHandler):
-    """Answers every request with "ok", and keeps what was asked."""
-
-    protocol_version = "HTTP/1.1"
-    requests: list[dict[str, Any]]
-
-    def log_message(self, format: str, *words: Any) -> None:
-        pass
-
-    def do_HEAD(self) -> None:
-        self.reply("text/plain", b"")
-
-    do_GET = do_HEAD
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if "count_tokens" in self.path:
-            self.reply("application/json", b'{"input_tokens": 1}')
-            return
-        self.requests.append(body)
-        usage = {"input_tokens": 1, "output_tokens": 1}
-        message = {
-            "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"],
-            "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
-        }  # fmt: skip
-        block = {"type": "text", "text": ""}
-        end = {"stop_reason": "end_turn", "stop_sequence": None}
-        events: list[dict[str, Any]] = [
-            {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": block},
-            {"type": "content_block_delta", "index": 0,
-             "delta": {"type": "text_delta", "text": "ok"}},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": end, "usage": {"output_tokens": 1}},
-            {"type": "message_stop"},
-        ]  # fmt: skip
-        if body.get("stream"):
-            text = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
-            self.reply("text/event-stream", text.encode())
-        else:
-            whole = message | {"content": [{"type": "text", "text": "ok"}], **end}
-            self.reply("application/json", json.dumps(whole).encode())
-
-    def reply(self, kind: str, data: bytes) -> None:
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of the real client, installed from npm."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not here to install the client")
-    folder = tmp_path_factory.mktemp("client")
-    words = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder)]
-    done = subprocess.run(
-        [*words, f"@anthropic-ai/claude-code@{VERSION}"], capture_output=True, text=True
-    )
-    command = folder / "node_modules" / ".bin" / "claude"
-    if done.returncode or not command.exists():
-        pytest.skip(f"the client could not be installed: {done.stderr.strip()[-200:]}")
-    return str(command)
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The address of a fake API, and the requests that it got."""
-    requests: list[dict[str, Any]] = []
-    handler = type("Handler", (FakeApi,), {"requests": requests})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}", requests
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-5-5"])
 @pytest.mark.parametrize("count", [1, 5, 40, 100, 300])
 def test_the_listing_is_that_of_the_client(
-    client: str,
-    api: tuple[str, list[dict[str, Any]]],
-    corpus: Path,
-    tmp_path: Path,
-    count: int,
-    model: str,
+    client: str, api: Api, corpus: Path, tmp_path: Path, count: int, model: str
 ) -> None:
     project = tmp_path / "project"
     install(corpus, project / ".claude" / "skills", count)
-    theirs = ask(client, api, project, model)
-    tier = find_tier(model)
-    skills = [Skill(found) for found in discover([str(project / ".claude" / "skills")]).skills]
-    ours = build_listing(skills, budget=budget(tier.context_window, tier.characters_per_token))
-    assert theirs == ours.text
+    run_client(client, api, project, model)
+    assert listing_in(api) == ours(model, project / ".claude" / "skills")
+
+
+def test_plugins_doubles_and_other_names_are_listed_as_the_client_does(
+    client: str, api: Api, tmp_path: Path
+) -> None:
+    plugins = write_files(tmp_path, PLUGINS)
+    project = write_files(
+        tmp_path / "project",
+        {f".claude/skills/{folder}/SKILL.md": text for folder, text in SKILLS.items()},
+    )
+    folders = [str(plugins / name) for name in ("second", "first", "third")]
+    options = [word for folder in folders for word in ("--plugin-dir", folder)]
+    run_client(client, api, project, "claude-haiku-4-5", *options)
+    assert listing_in(api) == ours("claude-haiku-4-5", project / ".claude" / "skills", *folders)
+
+
+def skill(name: str, *lines: str) -> str:
+    return "\n".join(("---", f"name: {name}", f"description: Does {name}.", *lines, "---", "Body"))
+
+
+SKILLS = {
+    "zz": skill("zz"), "zz b": skill("b"), "zz_a": skill("zz_a"), "zz-10": skill("zz-10"),
+    "zz-9": skill("zz-9"), "ZZ-B": skill("ZZ-B"), "zz.c": skill("zz.c"), "zz+c": skill("zz+c"),
+    "zz~c": skill("zz~c"), "zzb": skill("zzb"), "_u": skill("_u"), "01": skill("01"),
+    "aa": skill("aa"), "éa": skill("éa"), "ä": skill("ä"),
+    "技": skill("技"), "one": skill("two"), "two": skill("one"), "same-a": skill("same"),
+    "same-b": skill("same"), "to-hidden": skill("hidden"), "to-alias": skill("alias"),
+    "hidden": skill("alias", "disable-model-invocation: true"), "number": skill("1.50"),
+    "waits": skill("waits-name", "paths: src/**"), "to-waits": skill("waits"),
+    "spaces": skill("'  padded '"), "odd": skill("odd name"),
+}  # fmt: skip
+PLUGINS = {
+    "first/.claude-plugin/plugin.json": '{"name": "office", "version": "1.0.0"}',
+    "first/skills/folder/SKILL.md": skill("name"),
+    "first/skills/double/SKILL.md": skill("double"),
+    "first/skills/prefixed/SKILL.md": skill("office:other"),
+    "first/skills/prefixed-same/SKILL.md": skill("office:prefixed-same"),
+    "first/skills/foreign/SKILL.md": skill("kit:foreign-name"),
+    "first/skills/spaces/SKILL.md": skill("spaces inside"),
+    "first/skills/Upper/SKILL.md": skill("Upper"),
+    "second/.claude-plugin/plugin.json": '{"name": "zebra", "version": "1.0.0"}',
+    "second/skills/double/SKILL.md": skill("double", "when_to_use: For zebras."),
+    "second/skills/j1/SKILL.md": skill("j"),
+    "second/skills/j2/SKILL.md": skill("j"),
+    "third/.claude-plugin/plugin.json": '{"name": "office", "version": "2.0.0"}',
+    "third/skills/double/SKILL.md": skill("double", "when_to_use: Never, the first counts."),
+    "third/skills/new/SKILL.md": skill("new"),
+}
 
 
 def install(corpus: Path, folder: Path, count: int) -> None:
@@ -143,42 +91,8 @@ def install(corpus: Path, folder: Path, count: int) -> None:
             (folder / skill.folder_name / "SKILL.md").write_bytes(skill.document.data)
 
 
-def ask(client: str, api: tuple[str, list[dict[str, Any]]], project: Path, model: str) -> str:
-    """What the client tells the model of a project's skills; empty where it says nothing."""
-    address, requests = api
-    requests.clear()
-    home = project.parent / "home"
-    home.mkdir()
-    off = {"enabledPlugins": {"cc-plugin-plugin-authoring@builtin": False}}
-    (home / "settings.json").write_text(json.dumps(off))
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "CLAUDE_CONFIG_DIR": str(home),
-        "ANTHROPIC_BASE_URL": address,
-        "ANTHROPIC_API_KEY": "none",
-        "DISABLE_TELEMETRY": "1",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
-        "IS_SANDBOX": "1",
-    }
-    done = subprocess.run(
-        [client, "-p", "hi", "--model", model], cwd=project, env=environment, timeout=120,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True,
-    )  # fmt: skip
-    assert requests, done.stderr
-    for text in texts(requests):
-        if HEADER in text:
-            block = text[text.index(HEADER) :].split("\n</system-reminder>")[0]
-            return block.split("\n\nToday's date is ")[0]
-    return ""
-
-
-def texts(requests: list[dict[str, Any]]) -> Iterator[str]:
-    for request in requests:
-        for message in request["messages"]:
-            content = message["content"]
-            if isinstance(content, str):
-                yield content
-            else:
-                yield from (block.get("text", "") for block in content)
+def ours(model: str, *folders: str | Path) -> str:
+    tier = find_tier(model)
+    skills = [Skill(found) for found in discover([str(folder) for folder in folders]).skills]
+    room = budget(tier.context_window, tier.characters_per_token)
+    return build_listing(skills, budget=room).text

@@ -103,6 +103,7 @@ def test_values_that_are_no_text_are_listed_as_measured(write: Write, value: str
         ("a<b", ""),
         ("x/y", ""),
         ("pdf-tools ", ""),
+        ("  Other ", ""),
     ],
 )
 def test_only_a_name_of_one_word_is_listed(write: Write, name: str, shown: str) -> None:
@@ -146,6 +147,44 @@ def test_a_plugin_stands_before_its_skills(write: Write) -> None:
     )
     shown = line_of(Skill(discover(["kit"]).skills[0]))
     assert shown is not None and shown.whole == "- office:pdf-tools: x"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("pdf-kit", "office:pdf-tools (office:pdf-kit)"),
+        ("office:pdf-kit", "office:pdf-tools (office:pdf-kit)"),
+        ("other:pdf-kit", "office:pdf-tools (office:other:pdf-kit)"),
+        ("office:pdf-tools", "office:pdf-tools"),
+        ("PDF tools", "office:pdf-tools"),
+        ("01", "office:pdf-tools (office:1)"),
+    ],
+)
+def test_a_plugin_stands_before_the_other_name_too(write: Write, name: str, shown: str) -> None:
+    write(
+        {
+            "kit/.claude-plugin/plugin.json": '{"name": "office"}',
+            "kit/skills/pdf-tools/SKILL.md": front(f"name: {name}", "description: x"),
+        }
+    )
+    found = line_of(Skill(discover(["kit"]).skills[0]))
+    assert found is not None and found.whole == f"- {shown}: x"
+
+
+def test_a_skill_that_is_a_plugin_goes_by_its_own_name(write: Write) -> None:
+    write(
+        {
+            "kit/.claude-plugin/plugin.json": '{"name": "office"}',
+            "kit/SKILL.md": front("name: pdf-tools", "description: x"),
+        }
+    )
+    found = line_of(Skill(discover(["kit"]).skills[0]))
+    assert found is not None and found.whole == "- office:pdf-tools: x"
+
+
+def test_a_name_that_is_taken_is_not_shown_as_an_other_one(write: Write) -> None:
+    found = line_of(skill(write, front("name: pdf-kit", "description: x")), {"pdf-kit"})
+    assert found is not None and found.whole == "- pdf-tools: x"
 
 
 @pytest.mark.parametrize("value", ["true", "yes", "on", "1", "True", "YES", "'true'", '"on"'])
