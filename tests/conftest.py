@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,40 @@ def cases() -> Path:
     return folder
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "broken_requests: sends requests on purpose that the API would refuse"
+    )
+
+
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+    """No colours, no keys and no endpoint from outside; nothing hidden by another test."""
+    for name in list(os.environ):
+        if name in ("NO_COLOR", "FORCE_COLOR") or name.startswith("ANTHROPIC_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", f"{os.sep}nowhere")
     os.environ.setdefault("COLUMNS", "100")
+    if redaction := sys.modules.get("skilleval.redaction"):
+        monkeypatch.setattr(redaction, "_hidden", set())
+
+
+@pytest.fixture(autouse=True)
+def _valid_requests(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Check every request to a model against the SDK's own types.
+
+    ``@pytest.mark.broken_requests`` is the way out. Where no test module and no earlier test
+    has imported the models, there is nothing to watch, and nothing is imported.
+    """
+    if "skilleval.models.endpoint" not in sys.modules or request.node.get_closest_marker(
+        "broken_requests"
+    ):
+        yield
+        return
+    from models.valid_requests import watch
+
+    wrong = watch(monkeypatch)
+    yield
+    assert not wrong, "requests that the API would refuse:\n" + "\n".join(wrong)

@@ -18,6 +18,8 @@ COMMANDS = {
     "lint": "Check skill folders against the SKILL.md contract.",
     "rules": "List the lint rules, or explain some of them.",
     "prompt": "Show what a model is told about a catalog of skills.",
+    "models": "List the models that can be asked, with prices and limits.",
+    "serve": "Serve an offline model as the Messages API on this machine.",
 }
 """Every command with its line in the help; its module is loaded only when it runs."""
 

@@ -7,7 +7,6 @@ to the top of its repository; the nearest file with such a table holds.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
@@ -16,6 +15,7 @@ from skilleval.errors import InputError, SettingsError
 from skilleval.lint.engine import Options, unknown_rule
 from skilleval.lint.model import ALL, Severity, Target
 from skilleval.lint.registry import all_rules, rules_by_id
+from skilleval.settings import find_table
 
 __all__ = ["FAIL_ON", "LintSettings", "choose_rules", "read_settings"]
 
@@ -107,47 +107,8 @@ def read_settings(folder: str = ".") -> LintSettings:
     Raises:
         SettingsError: a settings file is broken or says something that makes no sense.
     """
-    here = os.path.abspath(folder)
-    while True:
-        for name, keys in (("skilleval.toml", ("lint",)), ("pyproject.toml", _TOOL)):
-            path = os.path.join(here, name)
-            if os.path.isfile(path):
-                table = _table(path, keys)
-                if table is not None:
-                    return _settings(path, table)
-        parent = os.path.dirname(here)
-        if parent == here or os.path.exists(os.path.join(here, ".git")):
-            return LintSettings()
-        here = parent
-
-
-_TOOL = ("tool", "skilleval", "lint")
-_TABLES = ("lint",)
-"""The tables of skilleval.toml."""
-
-
-def _table(path: str, keys: Sequence[str]) -> dict[str, Any] | None:
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-        if keys is _TOOL and b"skilleval" not in data:
-            return None
-        table: Any = tomllib.loads(data.decode("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"can't read {path}: {error}") from None
-    strangers = [name for name in table if keys is not _TOOL and name not in _TABLES]
-    if strangers:
-        raise SettingsError(
-            f"{path}: there is no table [{strangers[0]}]",
-            remedy=f"The tables are: {', '.join(_TABLES)}.",
-        )
-    for key in keys:
-        table = table.get(key) if isinstance(table, dict) else None
-    if table is None:
-        return None
-    if not isinstance(table, dict):
-        raise SettingsError(f"{path}: [{'.'.join(keys)}] is not a table")
-    return table
+    found = find_table("lint", folder)
+    return _settings(*found) if found else LintSettings()
 
 
 def _settings(path: str, table: dict[str, Any]) -> LintSettings:
