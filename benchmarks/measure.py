@@ -100,12 +100,17 @@ def compare(commands: Sequence[Command], rounds: int) -> None:
         for command in commands:
             command.run()
     first = commands[0]
-    print(f"{'':<28}{'wall s':>18}{'x':>7}{'CPU s':>9}{'memory MB':>11}   ({rounds} rounds)")
+    print(
+        f"{'':<28}{'wall s':>18}{'x':>7}{'CPU s':>9}{'x':>7}{'memory MB':>11}   ({rounds} rounds)"
+    )
     for command in commands:
         wall = statistics.median(command.wall)
-        ratio = statistics.median(
-            theirs / ours for theirs, ours in zip(command.wall, first.wall, strict=True)
+        ratio, cpu_ratio = (
+            statistics.median(theirs / ours for theirs, ours in zip(figures, firsts, strict=True))
+            for figures, firsts in ((command.wall, first.wall), (command.cpu, first.cpu))
         )
         span = f"{wall:.2f} ({min(command.wall):.2f}-{max(command.wall):.2f})"
         cpu, memory = statistics.median(command.cpu), statistics.median(command.memory)
-        print(f"{command.name:<28}{span:>18}{ratio:>7.2f}{cpu:>9.2f}{memory:>11.0f}")
+        print(
+            f"{command.name:<28}{span:>18}{ratio:>7.2f}{cpu:>9.2f}{cpu_ratio:>7.2f}{memory:>11.0f}"
+        )
