@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import skilleval.redaction as redaction
 from skilleval.redaction import hide, redact, redact_data, redact_logs
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +72,7 @@ def test_data_is_redacted_all_through() -> None:
 secrets = st.text(min_size=6, max_size=12)
 
 
+@patient
 @given(st.lists(secrets, max_size=4), st.lists(st.text(max_size=5), min_size=5, max_size=5))
 def test_no_hidden_value_is_left(values: list[str], between: list[str]) -> None:
     redaction._hidden.clear()
@@ -80,6 +83,7 @@ def test_no_hidden_value_is_left(values: list[str], between: list[str]) -> None:
     assert not [value for value in values if value in left]
 
 
+@patient
 @given(st.text())
 def test_texts_without_keys_stay_as_they_are(text: str) -> None:
     redaction._hidden.clear()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilleval.errors import ExitCode, Failure, ModelError
 from skilleval.models.failures import failure_of_status, pause_of, shown, words_of
 from skilleval.redaction import hide
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TYPES = {
     "invalid_request_error": Failure.INVALID_REQUEST,
@@ -107,6 +109,7 @@ bodies = st.recursive(
 )
 
 
+@patient
 @given(bodies)
 def test_whatever_the_body_is_the_words_are_texts(body: object) -> None:
     kind, said = words_of(body)
@@ -114,6 +117,7 @@ def test_whatever_the_body_is_the_words_are_texts(body: object) -> None:
     assert isinstance(said, str)
 
 
+@patient
 @given(st.text(max_size=12) | st.floats().map(str) | st.integers().map(str), st.text(max_size=5))
 def test_a_pause_is_positive_and_finite(seconds: str, milliseconds: str) -> None:
     pause = pause_of({"retry-after": seconds, "retry-after-ms": milliseconds})

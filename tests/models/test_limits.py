@@ -7,10 +7,12 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilleval.models.limits import Gate, Rate
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 class Clock:
@@ -86,6 +88,7 @@ STEPS = st.lists(
 )
 
 
+@patient
 @given(st.integers(1, 5), STEPS)
 def test_the_gate_never_lets_too_many_in_and_loses_no_place(
     most: int, steps: list[tuple[str, int]]
@@ -196,6 +199,7 @@ def test_a_gate_never_closes() -> None:
     assert gate.limit == 1
 
 
+@patient
 @given(
     st.integers(1, 500),
     st.lists(st.floats(0, 30, allow_nan=False), min_size=1, max_size=120),
@@ -212,6 +216,7 @@ def test_no_minute_sees_more_requests_than_allowed(per_minute: int, pauses: list
         assert sum(start <= at < start + 60 - 1e-6 for at in sent) <= per_minute
 
 
+@patient
 @given(
     st.integers(60, 100_000),
     st.lists(st.tuples(st.floats(0, 30), st.integers(0, 20_000)), min_size=1, max_size=60),

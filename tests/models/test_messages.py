@@ -6,13 +6,15 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models.fake_api import REQUEST, message, text, tool_use
 from models.valid_requests import problems
 
 from skilleval.errors import ExitCode, Failure, ModelError
 from skilleval.models.messages import Outcome, Usage, read_json, read_reply, read_usage
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 OUTCOMES = {
     "end_turn": Outcome.COMPLETED,
@@ -124,6 +126,7 @@ json_values = st.recursive(
 )
 
 
+@patient
 @given(json_values, json_values)
 def test_whatever_comes_is_read_or_malformed(body: Any, content: Any) -> None:
     for odd in (body, message(content=content), message(usage=body, content=[text("a"), content])):
@@ -148,6 +151,7 @@ def test_usage_adds_up() -> None:
     assert Usage(1, 2, 3, 4, 5).plus(Usage(10, 20, 30, 40, 50)) == Usage(11, 22, 33, 44, 55)
 
 
+@patient
 @given(st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=8))
 def test_json_is_read(value: Any) -> None:
     assert read_json(json.dumps(value)) == value

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models.fake_api import REQUEST, FakeApi, error, message, reply, streamed, text, tool_use
 
@@ -27,6 +27,8 @@ from skilleval.models.settings import Model
 from skilleval.models.streams import events_of
 from skilleval.models.tiers import TIERS
 from skilleval.redaction import hide
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 MODEL = Model("m", TIERS[0])
 
@@ -264,6 +266,7 @@ plain = st.recursive(
 )
 
 
+@patient
 @given(plain, plain)
 def test_differences_are_none_just_where_the_json_is_the_same(one: Any, other: Any) -> None:
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

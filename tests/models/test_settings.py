@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Write
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilleval.errors import ExitCode, InputError, SettingsError
@@ -24,6 +24,8 @@ from skilleval.models.settings import (
 )
 from skilleval.models.tiers import Prices, find_tier
 from skilleval.redaction import redact
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 EVERYTHING = """
 [models.mine]
@@ -265,6 +267,7 @@ def test_the_default_key_may_go_to_the_default_endpoint(write: Write) -> None:
     assert one(write, entry).key_env == DEFAULT_KEY
 
 
+@patient
 @given(
     st.dictionaries(
         st.sampled_from([field.name for field in fields(ModelSettings)]),

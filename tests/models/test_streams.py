@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models.fake_api import message, sse, text, tool_use
 
 from skilleval.errors import Failure, ModelError
 from skilleval.models.messages import Event
 from skilleval.models.streams import Assembly, events_of, read_events
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 START = {"type": "message_start", "message": {**message(), "stop_reason": None}}
 STOP = {"type": "message_stop"}
@@ -100,6 +102,7 @@ messages = st.builds(
 )
 
 
+@patient
 @given(messages)
 def test_the_events_of_a_message_give_it_back(whole: dict[str, Any]) -> None:
     before = json.dumps(whole)
@@ -109,6 +112,7 @@ def test_the_events_of_a_message_give_it_back(whole: dict[str, Any]) -> None:
     assert json.dumps(whole) == before
 
 
+@patient
 @given(messages, st.integers(1, 400))
 def test_and_so_they_do_when_they_have_travelled(whole: dict[str, Any], size: int) -> None:
     data = sse(events_of(whole))
@@ -118,6 +122,7 @@ def test_and_so_they_do_when_they_have_travelled(whole: dict[str, Any], size: in
     assert assembled(events).message == whole
 
 
+@patient
 @given(messages)
 def test_a_message_is_complete_at_its_end_and_not_before(whole: dict[str, Any]) -> None:
     events = list(events_of(whole))
@@ -291,6 +296,7 @@ odd_events = st.fixed_dictionaries(
 )
 
 
+@patient
 @given(st.lists(odd_events, max_size=8))
 def test_whatever_comes_is_taken_or_malformed(events: list[Event]) -> None:
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import SHARED
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models.fake_api import REQUEST
 from models.valid_requests import problems
@@ -15,6 +15,8 @@ from models.valid_requests import problems
 from skilleval.models.messages import Usage
 from skilleval.models.tiers import ALIASES, TIERS, Prices, Tier, find_tier, nearest
 from skilleval.prompt.listing import budget
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 HAIKU = TIERS[0]
 tiers = pytest.mark.parametrize("tier", TIERS, ids=lambda tier: tier.id)
@@ -125,6 +127,7 @@ def test_no_other_model_costs_more_for_long_requests(tier: Tier) -> None:
 counts = st.integers(0, 10**9)
 
 
+@patient
 @given(st.builds(Usage, counts, counts, counts, counts))
 def test_costs_are_never_negative_and_grow(usage: Usage) -> None:
     cost, more = HAIKU.cost(usage), HAIKU.cost(usage.plus(Usage(1, 1, 1, 1)))
