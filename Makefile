@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/skilleval lint skills
 
 test: check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -29,6 +29,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/lint.py
 	$(BIN)/python benchmarks/prompt.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/harness.py
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 
 from skilleval.cli import COMMANDS, cli
+from skilleval.evals.describe import markdown as records_page
+from skilleval.harness.hooks.describe import render as hooks_page
 from skilleval.lint.describe import markdown
 from skilleval.lint.registry import all_rules
 
@@ -33,7 +35,12 @@ def command_help() -> str:
 
 def pages() -> dict[Path, str]:
     """Every generated page with its content."""
-    return {DOCS / "rules.md": markdown(all_rules()), DOCS / "commands.md": command_help()}
+    return {
+        DOCS / "rules.md": markdown(all_rules()),
+        DOCS / "commands.md": command_help(),
+        DOCS / "hooks.md": hooks_page(),
+        DOCS / "records.md": records_page(),
+    }
 
 
 if __name__ == "__main__":

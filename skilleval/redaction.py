@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from typing import Any
 
-__all__ = ["hide", "redact", "redact_data", "redact_logs"]
+__all__ = ["hide", "redact", "redact_data", "redact_json", "redact_logs"]
 
 _MARK = "[redacted]"
 _LEAST = 6
 """Shorter values are words, not secrets: hiding them would only garble texts."""
 _LOOKS_SECRET = re.compile(
-    r"sk-ant-[\w-]{8,}|(?<=Bearer )[\w.~+/-]{8,}=*|(?<=://)[^/\s:@]{1,200}:[^/\s@]{1,200}(?=@)"
+    r"sk-ant-[\w-]{8,}|(?<=Bearer )[\w.~+/-]{8,}=*|(?<=://)[^/\s:@\"]{1,200}:[^/\s@\"]{1,200}(?=@)"
 )
+_MARKS = ("sk-ant-", "Bearer ", "://")
+"""One of these stands in whatever the pattern finds."""
 _hidden: set[str] = set()
 
 
@@ -28,7 +31,9 @@ def redact(text: str) -> str:
     for value in sorted(_hidden, key=len, reverse=True):  # one may be part of another
         if value in text:
             text = text.replace(value, _MARK)
-    return _LOOKS_SECRET.sub(_MARK, text)
+    if any(mark in text for mark in _MARKS):  # most texts have none: the pattern is not cheap
+        return _LOOKS_SECRET.sub(_MARK, text)
+    return text
 
 
 def redact_data(data: Any) -> Any:
@@ -40,6 +45,15 @@ def redact_data(data: Any) -> Any:
     if isinstance(data, dict):
         return {redact(key): redact_data(value) for key, value in data.items()}
     return data
+
+
+def redact_json(text: str) -> str:
+    """The same for JSON that is written out already: one pass over all of it."""
+    for value in sorted(_hidden, key=len, reverse=True):
+        written = json.dumps(value, ensure_ascii=False)[1:-1]
+        if written in text:
+            text = text.replace(written, _MARK)
+    return redact(text)
 
 
 def redact_logs(*names: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import PROJECT
 
-ROOMS = ["cli", "models", "lint", "prompt", "skill"]
+ROOMS = ["cli", "harness", "evals", "models", "lint", "prompt", "trace", "skill"]
 """From top to bottom: a room imports from itself and from those below it."""
 ANYWHERE = {
     "skilleval",

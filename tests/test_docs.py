@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,7 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["rules.md", "commands.md"])
+@pytest.mark.parametrize("name", ["rules.md", "commands.md", "hooks.md", "records.md"])
 def test_generated_page_is_fresh(name: str) -> None:
     pages = {path.name: text for path, text in generator().pages().items()}
     written = (PROJECT / "docs" / name).read_text(encoding="utf-8")
@@ -44,7 +45,9 @@ def readme_commands() -> list[str]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the README's commands touch, as a repository with a second commit."""
     folder = tmp_path_factory.mktemp("readme")
-    shutil.copytree(PROJECT / "skills", folder / "skills")
+    for name in ("skills", "evals"):
+        shutil.copytree(PROJECT / name, folder / name)
+    (folder / "people.csv").write_text("name; Age \n a ;1\n a ;1\n")
     identity = {f"GIT_{who}_{what}": "readme@example.invalid"
                 for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}  # fmt: skip
     environment = os.environ | identity | {"HOME": str(folder)}
@@ -58,19 +61,21 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("line", readme_commands())
-def test_readme_command_runs(line: str, checkout: Path) -> None:
-    if line in MAKE:
-        target = line.split()[1]
-        assert re.search(rf"^{target}:", (PROJECT / "Makefile").read_text(), re.MULTILINE)
-        return
-    if line in INSTALLS:
-        assert (PROJECT / "pyproject.toml").is_file()
-        return
-    words = line.split()
-    assert words[0] == "skilleval", "the README names a command that this test does not know"
-    done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=checkout, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
+def test_readme_commands_run_in_order(checkout: Path) -> None:
+    lines = readme_commands()
+    assert len(lines) > 20
+    for line in lines:
+        if line in MAKE:
+            target = line.split()[1]
+            assert re.search(rf"^{target}:", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+            continue
+        if line in INSTALLS:
+            assert (PROJECT / "pyproject.toml").is_file()
+            continue
+        words = shlex.split(line)
+        assert words[0] == "skilleval", f"the README names {line}, which this test does not know"
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=checkout, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr, line

@@ -20,6 +20,10 @@ COMMANDS = {
     "prompt": "Show what a model is told about a catalog of skills.",
     "models": "List the models that can be asked, with prices and limits.",
     "serve": "Serve an offline model as the Messages API on this machine.",
+    "chat": "Work on one query through the full harness, and show it live.",
+    "audit": "Show who allowed what in a trace, for a person who signs it off.",
+    "doctor": "Say which sandbox commands run in here, and try to get out of it.",
+    "convert": "Convert evaluation cases and results into another format.",
 }
 """Every command with its line in the help; its module is loaded only when it runs."""
 

@@ -75,10 +75,21 @@ def command(
     listing = build_listing(catalog, chosen, budget)
     prompt = None
     if full:
+        from skilleval.harness.agents import read_agents
+        from skilleval.harness.session import SessionLimits
+        from skilleval.harness.tools.registry import standard_tools
         from skilleval.prompt.system import build_prompt
         from skilleval.prompt.workspace import read_workspace
 
-        prompt = build_prompt(listing, style=chosen, workspace=read_workspace(workspace or "."))
+        kinds = {agent.name: agent.description for agent in read_agents(workspace or ".")}
+        tools = standard_tools(skills=chosen is Style.CLAUDE_CODE, agents=kinds)
+        prompt = build_prompt(
+            listing,
+            style=chosen,
+            tools=[tool.definition for tool in tools],
+            workspace=read_workspace(workspace or "."),
+            limits=SessionLimits().told(),
+        )
     if format_ == "json":
         write_out(_as_json(listing, tier, prompt))
         return

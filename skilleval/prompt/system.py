@@ -17,7 +17,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skilleval.prompt.catalog import Listing, Style
-from skilleval.prompt.tools import Tool, tools_of
 from skilleval.prompt.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Prompt", "Section", "Share", "build_prompt", "mark_last", "reminder"]
 
+Tool = dict[str, Any]
+"""A tool's definition in the form of the Messages API."""
 _MARK = {"type": "ephemeral"}
 _CLOSING = "</system-reminder>"
 
@@ -79,7 +80,7 @@ def build_prompt(
     listing: Listing | None,
     *,
     style: Style = Style.CLAUDE_CODE,
-    tools: Sequence[Tool] | None = None,
+    tools: Sequence[Tool] = (),
     workspace: Workspace | None = None,
     limits: Mapping[str, str] | None = None,
     identity: str | None = None,
@@ -89,12 +90,12 @@ def build_prompt(
     Args:
         listing: the skills; None where a model is to know of none.
         style: how skills are loaded.
-        tools: what the model can call (default: those of the style).
+        tools: what the model can call.
         workspace: where it works.
         limits: what it has to keep within, by name.
         identity: what stands in place of our own words about who the agent is.
     """
-    tools = tuple(tools_of(style) if tools is None else tools)
+    tools = tuple(tools)
     found = [Section("identity", identity or _render("identity"), Share.TOOLS)]
     if tools:
         found.append(Section("tools", _render("tools", tools=tools), Share.TOOLS))

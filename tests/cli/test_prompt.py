@@ -65,7 +65,9 @@ def test_full_shows_the_whole_prompt_and_what_it_is_made_of(write: Write) -> Non
     assert listing.out.strip() in full.out
     assert "Use tabs." in full.out
     found = [line.strip().split("  ")[0] for line in full.err.splitlines()[1:]]
-    assert found == ["identity", "tools", "skills", "working directory", "instructions", "prefix"]
+    assert found == [
+        "identity", "tools", "limits", "skills", "working directory", "instructions", "prefix",
+    ]  # fmt: skip
 
 
 def test_full_as_json_is_what_a_request_says(write: Write) -> None:
@@ -73,7 +75,7 @@ def test_full_as_json_is_what_a_request_says(write: Write) -> None:
     data = run("prompt", "--full", "--workspace", "w", "--format", "json", "a").json
     assert [block["type"] for block in data["system"]] == ["text"] * 3
     assert "data.csv" in data["system"][2]["text"]
-    assert [tool["name"] for tool in data["tools"]] == ["Bash", "Read", "Skill"]
+    assert {tool["name"] for tool in data["tools"]} >= {"Bash", "Read", "Skill", "Agent"}
     assert set(data["prefix_sha256"]) == {"tools", "catalog", "trial"}
 
 

@@ -17,7 +17,7 @@ from skilleval.prompt.catalog import build_listing
 from skilleval.prompt.listing import budget
 from skilleval.skill import Skill, discover
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]  # installs it once
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-5-5"])

@@ -24,7 +24,7 @@ from skilleval.prompt.loading import (
 )
 from skilleval.skill import Skill, discover
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]  # installs it once
 
 FRONT = "---\ndescription: d\n---\n"
 NAMED = "---\ndescription: d\narguments: [file, 'a b', file-name, '0', ARGUMENTS]\n---\n"

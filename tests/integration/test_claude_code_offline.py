@@ -17,7 +17,7 @@ import pytest
 from conftest import PROJECT
 from models.offline.served import Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("client")]  # installs it once
 
 TABLE = "name;city\nAnn;Oslo\nAnn;Oslo\nBob;Rome\n"
 MODELS = ["claude-haiku-4-5", "claude-sonnet-5-5"]

@@ -12,10 +12,13 @@ from conftest import PROJECT
 
 from skilleval.prompt.catalog import Listing, Style, build_listing
 from skilleval.prompt.system import Share, build_prompt, mark_last, reminder
-from skilleval.prompt.tools import BASH, SKILL
 from skilleval.prompt.workspace import Workspace, read_workspace
 from skilleval.skill import Skill, discover
 
+BASH, SKILL = (
+    {"name": name, "description": f"{name} it.\nMore.", "input_schema": {"type": "object"}}
+    for name in ("Bash", "Skill")
+)
 HERE = Workspace("/work", ("a.csv", "b/"))
 
 
@@ -25,7 +28,7 @@ def samples(style: Style = Style.CLAUDE_CODE) -> Listing:
 
 
 def names(share: Share, **parts: Any) -> list[str]:
-    prompt = build_prompt(samples(), **parts)
+    prompt = build_prompt(samples(), **{"tools": (BASH, SKILL), **parts})
     return [section.name for section in prompt.sections if section.share is share]
 
 
@@ -34,7 +37,7 @@ def test_what_stays_the_same_comes_first() -> None:
     assert names(Share.TOOLS, **parts) == ["identity", "tools", "limits"]
     assert names(Share.CATALOG, **parts) == ["skills"]
     assert names(Share.TRIAL, **parts) == ["working directory"]
-    shares = [section.share for section in build_prompt(samples(), **parts).sections]
+    shares = [section.share for section in build_prompt(samples(), tools=(BASH,), **parts).sections]
     assert shares == sorted(shares)
 
 
@@ -55,9 +58,7 @@ def test_the_listing_stands_in_the_prompt_to_the_character() -> None:
 def test_a_style_says_how_its_skills_are_loaded() -> None:
     claude_code = build_prompt(samples())
     documented = build_prompt(samples(Style.DOCUMENTED), style=Style.DOCUMENTED)
-    assert SKILL in claude_code.tools
     assert "with the Skill tool before" in claude_code.text
-    assert SKILL not in documented.tools
     assert "read its SKILL.md before" in documented.text
     assert "Skill tool" not in documented.text
 
@@ -66,13 +67,16 @@ def test_without_skills_nothing_is_said_of_any() -> None:
     prompt = build_prompt(None, tools=(BASH,))
     assert [section.name for section in prompt.sections] == ["identity", "tools"]
     assert build_prompt(build_listing([]), tools=(BASH,)) == prompt
+    assert "- Bash: Bash it.\n" in prompt.text
 
 
 def test_the_prefix_depends_on_what_is_shared_and_on_nothing_else() -> None:
-    one = build_prompt(samples(), workspace=HERE)
-    other = build_prompt(samples(), workspace=Workspace("/elsewhere", ("c",)))
-    bare = build_prompt(None, workspace=HERE)
-    assert one.prefix_hash() == build_prompt(samples(), workspace=HERE).prefix_hash()
+    tools = (BASH, SKILL)
+    one = build_prompt(samples(), tools=tools, workspace=HERE)
+    other = build_prompt(samples(), tools=tools, workspace=Workspace("/elsewhere", ("c",)))
+    bare = build_prompt(None, tools=tools, workspace=HERE)
+    again = build_prompt(samples(), tools=tools, workspace=HERE)
+    assert one.prefix_hash() == again.prefix_hash()
     assert one.prefix_hash() != other.prefix_hash()
     assert one.prefix_hash(Share.CATALOG) == other.prefix_hash(Share.CATALOG)
     assert one.prefix_hash(Share.CATALOG) != bare.prefix_hash(Share.CATALOG)

@@ -1,0 +1,1 @@
+"""Everything around a model that turns a query into work done, within limits."""

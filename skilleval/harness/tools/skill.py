@@ -1,0 +1,90 @@
+"""Skill: the instructions of a skill, as Claude Code gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from skilleval.harness.tools.base import Block, Tool, ToolContext, ToolError, ToolResult
+from skilleval.harness.tools.registry import tool
+
+if TYPE_CHECKING:
+    from skilleval.skill import Skill
+
+__all__ = ["SkillTool", "skill_text"]
+
+_REFUSED = "[This command was not run: commands of skills are not allowed here.]"
+
+
+@tool
+class SkillTool(Tool):
+    """Loads a skill."""
+
+    name = "Skill"
+    definition: Block = {  # noqa: RUF012 - never changed
+        "name": "Skill",
+        "description": "Load the instructions of a skill.\n"
+        "They come as the next message. Load a skill once, and only one that is listed.",
+        "input_schema": {
+            "type": "object",
+            "properties": {
+                "skill": {"type": "string", "description": "its name, as listed"},
+                "args": {
+                    "type": "string",
+                    "description": "what the instructions are to work on, such as names of files",
+                },
+            },
+            "required": ["skill"],
+            "additionalProperties": False,
+            "examples": [{"skill": "pdf-tools", "args": "report.pdf"}],
+        },
+    }
+
+    async def call(self, input: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Load a skill."""
+        from skilleval.prompt import loading
+
+        called = input["skill"]
+        skill = loading.find_skill(context.skills, called)
+        if skill is None:
+            raise ToolError(loading.refusal(context.skills, called))
+        text = await skill_text(skill, input.get("args"), context)
+        before, context.loaded[skill.folder] = context.loaded.get(skill.folder), text
+        facts = {"skill": skill.name, "folder": skill.folder, "characters": len(text)}
+        if before == text:
+            after = [loading.already_loaded(called)]
+        else:
+            after = [*([loading.loaded_again(called)] if before is not None else []), text]
+        return ToolResult(
+            loading.launching(called),
+            facts={**facts, "again": before is not None},
+            after=tuple({"type": "text", "text": each} for each in after),
+        )
+
+
+async def skill_text(skill: Skill, arguments: str | None, context: ToolContext) -> str:
+    """The instructions, with the paths that the skill has inside."""
+    from skilleval.prompt import loading
+
+    inside = context.sandbox.inside
+    folder, catalog = inside(skill.folder), skill.found.catalog
+    loaded = loading.load_skill(
+        skill,
+        arguments,
+        session_id=context.session_id,
+        plugin_root=inside(catalog.folder) if catalog.plugin else None,
+        variables={
+            "CLAUDE_SKILL_DIR": folder,
+            "CLAUDE_PROJECT_DIR": context.home,
+        },
+    )
+    outputs = []
+    for command in loaded.commands:
+        run = context.run_preamble
+        printed = await run(command.command) if run else None
+        outputs.append(_REFUSED if printed is None else loading.shown_output(printed))
+    text = loaded.text(outputs)
+    start = "Base directory for this skill: "
+    if text.startswith(start + skill.folder):
+        text = start + folder + text[len(start + skill.folder) :]
+    return text
