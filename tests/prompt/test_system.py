@@ -19,7 +19,7 @@ BASH, SKILL = (
     {"name": name, "description": f"{name} it.\nMore.", "input_schema": {"type": "object"}}
     for name in ("Bash", "Skill")
 )
-HERE = Workspace("/work", ("a.csv", "b/"))
+HERE = Workspace("/place", ("a.csv", "b/"))
 
 
 def samples(style: Style = Style.CLAUDE_CODE) -> Listing:
@@ -46,7 +46,7 @@ def test_each_group_is_a_block_with_a_mark_and_one_mark_is_left_for_the_messages
     assert [block["cache_control"] for block in system] == [{"type": "ephemeral"}] * 3
     assert "csv-tidy" in system[1]["text"]
     assert "csv-tidy" not in system[0]["text"] + system[2]["text"]
-    assert "/work" in system[2]["text"]
+    assert "/place" in system[2]["text"]
 
 
 def test_the_listing_stands_in_the_prompt_to_the_character() -> None:

@@ -33,19 +33,19 @@ def world(root: Path) -> Beneath:
         "far": str(root / "secret"),
         "root": "/",
         "host": str(root),
-        "home": "/work",
+        "home": "/place",
         "here": ".",
         "loop": "loop",
         "deep": "a/b",
-        "skills": "/work/skills",
+        "skills": "/place/skills",
         "away": "../../../../../../../../" + str(root) + "/secret",
     }
     for name, target in links.items():
         (root / "work" / name).symlink_to(target)
     (root / "work/a/out").symlink_to("../../secret")
     mounts = (
-        Mount(str(root / "work"), "/work", True),
-        Mount(str(root / "other"), "/work/ro/skills", False),
+        Mount(str(root / "work"), "/place", True),
+        Mount(str(root / "other"), "/place/ro/skills", False),
     )
     return Beneath(mounts)
 
@@ -58,18 +58,18 @@ def tree(tmp_path: Path) -> Beneath:
 @pytest.mark.parametrize(
     ("path", "data", "inside"),
     [
-        ("/work/file", b"file", "/work/file"),
-        ("//work/./file", b"file", "/work/file"),
-        ("/work/a/../file", b"file", "/work/file"),
-        ("/../work/file", b"file", "/work/file"),
-        ("/work/../../work/file", b"file", "/work/file"),
-        ("/work/home/here/here/file", b"file", "/work/file"),
-        ("/work/deep/file", b"deep", "/work/a/b/file"),
-        ("/work/deep/../b/file", b"deep", "/work/a/b/file"),
-        ("/work/up/work/file", b"file", "/work/file"),
-        ("/work/root/work/file", b"file", "/work/file"),
-        ("/work/ro/skills/file", b"other", "/work/ro/skills/file"),
-        ("/work/ro/skills/../../file", b"file", "/work/file"),
+        ("/place/file", b"file", "/place/file"),
+        ("//place/./file", b"file", "/place/file"),
+        ("/place/a/../file", b"file", "/place/file"),
+        ("/../place/file", b"file", "/place/file"),
+        ("/place/../../place/file", b"file", "/place/file"),
+        ("/place/home/here/here/file", b"file", "/place/file"),
+        ("/place/deep/file", b"deep", "/place/a/b/file"),
+        ("/place/deep/../b/file", b"deep", "/place/a/b/file"),
+        ("/place/up/place/file", b"file", "/place/file"),
+        ("/place/root/place/file", b"file", "/place/file"),
+        ("/place/ro/skills/file", b"other", "/place/ro/skills/file"),
+        ("/place/ro/skills/../../file", b"file", "/place/file"),
     ],
 )
 def test_paths_that_stay_inside(tree: Beneath, path: str, data: bytes, inside: str) -> None:
@@ -79,17 +79,17 @@ def test_paths_that_stay_inside(tree: Beneath, path: str, data: bytes, inside: s
 @pytest.mark.parametrize(
     "path",
     [
-        "/work/out",
-        "/work/far",
-        "/work/away",
-        "/work/a/out",
-        "/work/root/etc/passwd",
-        "/work/../etc/passwd",
-        "/work/up/etc/passwd",
+        "/place/out",
+        "/place/far",
+        "/place/away",
+        "/place/a/out",
+        "/place/root/etc/passwd",
+        "/place/../etc/passwd",
+        "/place/up/etc/passwd",
         "/etc/passwd",
         "/workshop/file",
         "/",
-        "/work/..",
+        "/place/..",
     ],
 )
 def test_paths_that_lead_out(tree: Beneath, path: str) -> None:
@@ -102,14 +102,14 @@ def test_paths_that_lead_out(tree: Beneath, path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "number"),
     [
-        ("/work/loop", errno.ELOOP),
-        ("/work/" + "x" * 300, errno.ENAMETOOLONG),
-        ("/work/" + "x/" * 3_000, errno.ENAMETOOLONG),
-        ("/work/" + "a/../" * 700 + "a/" * 200, errno.ENOENT),
-        ("/work/a\0b", errno.EINVAL),
-        ("/work/\ud800", errno.EINVAL),
-        ("/work/missing/../file", errno.ENOENT),
-        ("/work/file/x", errno.ENOTDIR),
+        ("/place/loop", errno.ELOOP),
+        ("/place/" + "x" * 300, errno.ENAMETOOLONG),
+        ("/place/" + "x/" * 3_000, errno.ENAMETOOLONG),
+        ("/place/" + "a/../" * 700 + "a/" * 200, errno.ENOENT),
+        ("/place/a\0b", errno.EINVAL),
+        ("/place/\ud800", errno.EINVAL),
+        ("/place/missing/../file", errno.ENOENT),
+        ("/place/file/x", errno.ENOTDIR),
     ],
 )
 def test_paths_that_are_none(tree: Beneath, path: str, number: int) -> None:
@@ -119,15 +119,15 @@ def test_paths_that_are_none(tree: Beneath, path: str, number: int) -> None:
 
 
 def test_depth_is_bounded(tree: Beneath, tmp_path: Path) -> None:
-    path = "/work" + "/d" * 200
-    (tmp_path / path[1:]).mkdir(parents=True)
+    path = "/place" + "/d" * 200
+    (tmp_path / "work" / path.removeprefix("/place/")).mkdir(parents=True)
     with pytest.raises(OSError, match="too deep"):
         read_file(tree, path + "/file", 100)
 
 
 def test_descriptors_are_closed(tree: Beneath) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    for path in ("/work/file", "/work/loop", "/work/out", "/work/a/b/missing/x", "/work/a/b"):
+    for path in ("/place/file", "/place/loop", "/place/out", "/place/a/b/missing/x", "/place/a/b"):
         with suppress(OSError):
             read_file(tree, path, 100)
         with suppress(OSError):
@@ -136,7 +136,7 @@ def test_descriptors_are_closed(tree: Beneath) -> None:
 
 
 def test_read_only_mounts_in_writable_ones(tree: Beneath, tmp_path: Path) -> None:
-    for path in ("/work/ro/skills/new", "/work/ro/skills/file", "/work/ro/skills/a/b"):
+    for path in ("/place/ro/skills/new", "/place/ro/skills/file", "/place/ro/skills/a/b"):
         with pytest.raises(ReadOnly):
             write_file(tree, path, b"")
     assert os.listdir(tmp_path / "other") == ["file"]
@@ -154,8 +154,8 @@ def test_pipes_are_not_even_opened(
 
     monkeypatch.setattr("skilleval.harness.tools.beneath.os.open", record)
     for use in (
-        lambda: read_file(tree, "/work/pipe", 9),
-        lambda: write_file(tree, "/work/pipe", b""),
+        lambda: read_file(tree, "/place/pipe", 9),
+        lambda: write_file(tree, "/place/pipe", b""),
     ):
         with pytest.raises(OSError, match="pipe"):
             use()
@@ -184,13 +184,13 @@ def test_what_becomes_a_link_meanwhile(
 
     monkeypatch.setattr("skilleval.harness.tools.beneath.os.readlink", readlink)
     with pytest.raises(OSError):
-        read_file(tree, "/work/swap/file", 100)
+        read_file(tree, "/place/swap/file", 100)
     (tmp_path / "work/swap").unlink() if name == "swap" else (tmp_path / "work/swap/file").unlink()
     (tmp_path / "work/spare").rename(
         tmp_path / "work" / ("swap" if name == "swap" else "swap/file")
     )
     with pytest.raises(OSError):
-        write_file(tree, "/work/swap/file", b"written")
+        write_file(tree, "/place/swap/file", b"written")
     assert (tmp_path / "prison/file").read_bytes() == SECRET
     assert os.listdir(tmp_path / "prison") == ["file"]
 
@@ -213,13 +213,13 @@ def test_no_path_escapes(parts: list[str], links: list[list[str]]) -> None:
             with suppress(OSError, ValueError):
                 (root / "work/a" / f"l{number}").symlink_to("/".join(target) or ".")
         path = "/" + "/".join([*parts, *(f"l{n}" for n in range(len(links)))])
-        for each in (path, "/work/" + path, "/work/a" + path):
+        for each in (path, "/place/" + path, "/place/a" + path):
             with suppress(OSError):
                 assert read_file(tree, each, 100).data != SECRET
             with suppress(OSError):
                 write_file(tree, each, b"written")
             with suppress(OSError), tree.spot(each) as spot:
-                assert spot.inside == "/work" or spot.inside.startswith("/work/")
+                assert spot.inside == "/place" or spot.inside.startswith("/place/")
         assert (root / "secret").read_bytes() == SECRET
         assert sorted(os.listdir(root)) == ["other", "secret", "work"]
         assert (root / "other/file").read_bytes() == b"other"
