@@ -86,20 +86,30 @@ class Models:
 
         if self._replay:
             return Replay(model, self._replay)
-        answers: Answers = Endpoint(model, await self._transport(model))
+        answers: Answers
+        if model.provider == "local":
+            answers = await self._local(model)
+        else:
+            answers = Endpoint(model, self._transport(model))
         return Recorder(answers, self._record) if self._record else answers
 
-    async def _transport(self, model: Model) -> Transport:
+    def _transport(self, model: Model) -> Transport:
         if model.provider == "offline":
             from skilleval.models.offline import open_offline
 
             return open_offline(model.name)
-        if model.provider == "local":
-            from skilleval.models.local import local_server
-
-            server = await asyncio.to_thread(local_server, model.name.removeprefix("local/"))
-            return self._api(replace(model, base_url=server.base_url), server.api_key)
         return self._api(model)
+
+    async def _local(self, model: Model) -> Endpoint:
+        """A model in a file: it has the window of its server, which answers one at a time."""
+        from skilleval.models.local import local_server
+
+        server = await asyncio.to_thread(local_server, model.name.removeprefix("local/"))
+        window = server.context_window
+        tier = model.tier._replace(context_window=window, max_output=min(window // 4, 4_096))
+        limits = model.limits._replace(concurrency=1)
+        model = replace(model, tier=tier, limits=limits, base_url=server.base_url)
+        return Endpoint(model, self._api(model, server.api_key))
 
     def _api(self, model: Model, key: str | None = None) -> Api:
         from skilleval.models.api import Api

@@ -70,7 +70,9 @@ def test_a_local_model_is_started_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
             def local_server(path: str) -> Any:
                 started.append(path)
-                return types.SimpleNamespace(base_url=fake.url, api_key="local-key-0123")
+                return types.SimpleNamespace(
+                    base_url=fake.url, api_key="local-key-0123", context_window=8_192
+                )
 
             stand_in = types.ModuleType("skilleval.models.local")
             stand_in.local_server = local_server  # type: ignore[attr-defined]
@@ -80,6 +82,8 @@ def test_a_local_model_is_started_once(monkeypatch: pytest.MonkeyPatch) -> None:
                 reply_ = await found[0].answer(REQUEST)
                 assert reply_.cost == 0
             assert fake.received[0].headers["authorization"] == "Bearer local-key-0123"
+            assert found[0].model.tier.context_window == 8_192
+            assert found[0].model.limits.concurrency == 1
         assert started == ["a b.gguf"]
 
     asyncio.run(run())
