@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 import threading
@@ -54,7 +55,11 @@ def session(
 def children() -> list[str]:
     """The processes that we have started."""
     tasks = Path("/proc/self/task")
-    return [pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+    found: list[str] = []
+    for task in tasks.iterdir():
+        with contextlib.suppress(OSError):  # a thread that has just ended has none
+            found += (task / "children").read_text().split()
+    return found
 
 
 def small(context: ToolContext, **environment: str) -> ServerConfig:
