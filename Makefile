@@ -30,6 +30,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/prompt.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/harness.py
+	$(BIN)/python benchmarks/trace.py
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

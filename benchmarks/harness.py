@@ -5,18 +5,20 @@
 A conversation of three answers with two tool runs, 200 at once, 50 ms an answer; a tool run is
 ``echo`` in a shell. All are whole processes, start-up included. The bare loop sends the same
 requests, system prompt and tools included, but has no guardrail: no checks, permissions,
-sandbox, budgets, or trace. Target: CPU time at most 1.3 x that of the bare loop; what
-bubblewrap costs is shown apart.
+budgets, or trace. It runs its tools as they are, and once more through bubblewrap, with the
+command line that the harness has, so that what bubblewrap costs can be told apart: target is
+CPU time at most 1.3 x that of the bare loop that runs its tools in the same way.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import statistics
 import sys
 import tempfile
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fake_server import fake_server
@@ -39,7 +41,38 @@ def question(number: int) -> str:
     return f"Sample {number}: what is 40+2?"
 
 
-async def bare(trials: int, base_url: str) -> None:
+async def in_shell(line: str) -> str:
+    """What a line prints."""
+    process = await asyncio.create_subprocess_exec("sh", "-c", line, stdout=asyncio.subprocess.PIPE)
+    out, _ = await process.communicate()
+    return out.decode()
+
+
+def in_bubblewrap(folder: str) -> Callable[[str], Awaitable[str]]:
+    """The same through bubblewrap, started as the harness starts it, and not watched."""
+    from skilleval.harness.sandbox import Mount, Policy
+    from skilleval.harness.sandbox.bubblewrap import READY, Bubblewrap
+    from skilleval.harness.sandbox.confined import Order
+
+    sandbox = Bubblewrap(Policy((Mount(folder, "/workspace", writable=True),)))
+    pipe = asyncio.subprocess.PIPE
+
+    async def run(line: str) -> str:
+        start = sandbox.prepare(Order(["sh", "-c", line], "/workspace", sandbox.environment))
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *start.words, stdin=pipe, stdout=pipe, pass_fds=start.inherit, env={}, cwd="/"
+            )
+        finally:
+            for handle in (*start.own, start.notes):
+                os.close(handle)
+        out, _ = await process.communicate(b"\n")
+        return out.removeprefix(READY).decode()
+
+    return run
+
+
+async def bare(trials: int, base_url: str, run: Callable[[str], Awaitable[str]]) -> None:
     """The loop without anything around it."""
     from anthropic import AsyncAnthropic
 
@@ -52,11 +85,7 @@ async def bare(trials: int, base_url: str) -> None:
     room = asyncio.Semaphore(AT_ONCE)
 
     async def tool(x: int, y: int) -> str:
-        process = await asyncio.create_subprocess_exec(
-            "sh", "-c", f"echo $(({x}+{y}))", stdout=asyncio.subprocess.PIPE
-        )
-        out, _ = await process.communicate()
-        return out.decode()
+        return await run(f"echo $(({x}+{y}))")
 
     async with AsyncAnthropic(api_key="k", base_url=base_url) as client:
 
@@ -118,18 +147,18 @@ async def harness(trials: int, base_url: str, sandbox: str) -> None:
         ) as models:
 
             async def one(number: int) -> str:
-                folder = Path(scratch) / str(number)
-                (folder / "work").mkdir(parents=True)
+                folder = f"{scratch}/{number}"
+                os.mkdir(folder)
                 setup = Setup(
                     "fake",
-                    str(folder / "work"),
+                    folder,
                     mode=Mode.BYPASS,
                     sandbox=sandbox,
                     limits=SessionLimits(output_tokens=1024),
                 )
                 async with (
                     room,
-                    open_session(setup, models, str(folder / "trace.jsonl")) as session,
+                    open_session(setup, models, f"{folder}.jsonl") as session,
                 ):
                     last = State()
                     async for item in work(session, question(number)):
@@ -153,23 +182,41 @@ def main() -> None:
     options = parser.parse_args()
     if options.run:
         kind, base_url = options.run
-        if kind == "bare":
-            asyncio.run(bare(options.trials, base_url))
-        else:
-            asyncio.run(harness(options.trials, base_url, kind))
+        run(kind, base_url, options.trials)
         return
     with fake_server() as address:
         base = f"{address}/c-l=50,turns=3,tool=add"
         words = [sys.executable, __file__, "--trials", str(options.trials), "--run"]
         print(f"{options.trials} trials, {AT_ONCE} at once, three answers, two tool runs each")
-        compare(
-            [
-                Command("bare SDK loop", [*words, "bare", base]),
-                Command("harness, no sandbox", [*words, "none", base]),
-                Command("harness, bubblewrap", [*words, "bubblewrap", base]),
-            ],
-            options.rounds,
+        commands = [
+            Command("bare SDK loop", [*words, "bare", base]),
+            Command("harness, no sandbox", [*words, "none", base]),
+            Command("bare loop in bubblewrap", [*words, "bare-bubblewrap", base]),
+            Command("harness, bubblewrap", [*words, "bubblewrap", base]),
+        ]
+        compare(commands, options.rounds)
+        loop, _, confined, full = commands
+        print(
+            f"bubblewrap's share: {median_ratio(confined.cpu, loop.cpu) - 1:.2f} x the CPU time "
+            f"of the bare loop; harness to bare loop, both in bubblewrap: CPU "
+            f"{median_ratio(full.cpu, confined.cpu):.2f} x, "
+            f"wall {median_ratio(full.wall, confined.wall):.2f} x"
         )
+
+
+def run(kind: str, base_url: str, trials: int) -> None:
+    """One measured run."""
+    if kind == "bare":
+        asyncio.run(bare(trials, base_url, in_shell))
+    elif kind == "bare-bubblewrap":
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(bare(trials, base_url, in_bubblewrap(folder)))
+    else:
+        asyncio.run(harness(trials, base_url, kind))
+
+
+def median_ratio(ours: list[float], theirs: list[float]) -> float:
+    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import click
 
 from skilleval.cli import COMMANDS, cli
 from skilleval.evals.describe import markdown as records_page
+from skilleval.harness.describe import markdown as harness_page
 from skilleval.harness.hooks.describe import render as hooks_page
 from skilleval.lint.describe import markdown
 from skilleval.lint.registry import all_rules
@@ -39,6 +40,7 @@ def pages() -> dict[Path, str]:
         DOCS / "rules.md": markdown(all_rules()),
         DOCS / "commands.md": command_help(),
         DOCS / "hooks.md": hooks_page(),
+        DOCS / "harness.md": harness_page(),
         DOCS / "records.md": records_page(),
     }
 

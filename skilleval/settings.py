@@ -15,7 +15,7 @@ from skilleval.errors import SettingsError
 
 __all__ = ["TABLES", "find_table"]
 
-TABLES = ("lint", "models")
+TABLES = ("lint", "models", "harness")
 """The tables of skilleval.toml."""
 _TOOL = ("tool", "skilleval")
 _LARGEST = 1024 * 1024

@@ -28,7 +28,10 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["rules.md", "commands.md", "hooks.md", "records.md"])
+PAGES = ["rules.md", "commands.md", "hooks.md", "harness.md", "records.md"]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_generated_page_is_fresh(name: str) -> None:
     pages = {path.name: text for path, text in generator().pages().items()}
     written = (PROJECT / "docs" / name).read_text(encoding="utf-8")

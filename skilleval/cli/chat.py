@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skilleval.errors import InputError
+from skilleval.errors import InputError, Unmeasured
 from skilleval.redaction import redact, redact_json
 from skilleval.terminal import escape, write_out
 
@@ -69,7 +70,7 @@ def command(query: str | None, **options: Any) -> int:
     run in a sandbox; what the mode leaves open is asked for on the terminal, and refused where
     there is none.
     """
-    if not query:
+    if not query or not query.strip():
         raise click.UsageError("there is no QUERY")
     ended = asyncio.run(_chat(query, options))
     return int(ended.exit_code)
@@ -81,47 +82,70 @@ async def _chat(query: str, options: dict[str, Any]) -> Ended:
     from skilleval.harness.resume import resume
     from skilleval.models.opening import Models
 
-    resumed = resume(options["resume"]) if options["resume"] else None
-    path = options["trace"] or options["resume"] or _new_trace()
-    if resumed and options["trace"]:
+    if options["resume"] and options["trace"]:
         raise InputError("--resume writes on in its own trace: leave --trace out")
+    resumed = resume(options["resume"]) if options["resume"] else None
+    path = options["resume"] or _new_trace(options["trace"])
     show = _Display(options["format_"] == "jsonl")
-    last = State(resumed.history) if resumed else State()
-    async with Models(record=options["record"], replay=options["replay"]) as models:
-        setup = _setup(options, resumed)
-        async with open_session(
-            setup,
-            models,
-            path,
-            callback=_ask_person if sys.stdin is not None and sys.stdin.isatty() else None,
-            watch=show.event,
-            stream=show.delta if show.live else None,
-            resumed=resumed,
-        ) as session:
+    last, began = State(resumed.history) if resumed else State(), False
+    try:
+        async with (
+            Models(record=options["record"], replay=options["replay"]) as models,
+            open_session(
+                _setup(options, resumed),
+                models,
+                path,
+                callback=_Person() if sys.stdin is not None and sys.stdin.isatty() else None,
+                watch=show.event,
+                stream=show.delta if show.live else None,
+                resumed=resumed,
+            ) as session,
+        ):
+            began = True
             async for item in work(session, query, last):
                 if isinstance(item, State):
                     last = item
+    except OSError as error:
+        if not began:
+            raise
+        raise Unmeasured(
+            f"the session broke off: {error.strerror or error}; its trace is {path}",
+            remedy="Where there is room again, --resume goes on with it.",
+        ) from None
+    finally:
+        if not (began or options["resume"] or options["trace"]):
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.dirname(path))
     if last.ended is None:
         raise InputError("the session never began")
     show.end(last.ended, path)
     return last.ended
 
 
-def _new_trace() -> str:
-    return os.path.join(tempfile.mkdtemp(prefix="skilleval-chat-"), "trace.jsonl")
+def _new_trace(wanted: str | None) -> str:
+    """Where a new session writes its events: never on behind those of another."""
+    if not wanted:
+        return os.path.join(tempfile.mkdtemp(prefix="skilleval-chat-"), "trace.jsonl")
+    if os.path.isfile(wanted) and os.path.getsize(wanted):
+        raise InputError(
+            f"{wanted} is there already",
+            remedy=f"Name another file, or go on with its session: --resume {wanted}",
+        )
+    return wanted
 
 
 def _setup(options: dict[str, Any], resumed: Resumed | None) -> Setup:
     from skilleval.harness.opening import Setup, read_mcp
     from skilleval.harness.permissions import Mode, Rules
     from skilleval.harness.session import SessionLimits
+    from skilleval.harness.settings import read_harness
     from skilleval.models.opening import default_model
     from skilleval.prompt.catalog import Style
     from skilleval.skill import Skill, discover
 
     found = discover(options["skills"]).skills if options["skills"] else []
     model = options["model"] or (resumed.start.get("model") if resumed else "") or default_model()
-    return Setup(
+    setup = Setup(
         model=str(model),
         workspace=options["workspace"],
         skills=[Skill(skill) for skill in found],
@@ -138,20 +162,51 @@ def _setup(options: dict[str, Any], resumed: Resumed | None) -> Setup:
         ),
         mcp=read_mcp(options["mcp"]) if options["mcp"] else {},
     )
+    return read_harness().applied(setup)
 
 
-async def _ask_person(call: Call, capabilities: Sequence[Capability], reason: str) -> Answer:
-    """Ask on the terminal whether a call may be carried out."""
-    from skilleval.harness.permissions import Answer
+class _Person:
+    """Whoever sits at the terminal; asked one thing at a time."""
 
-    what = escape(f"{call.tool}: {_line(call.input)}")
-    needs = "".join(f"\n  needs to {c.kind} {escape(c.target)}" for c in capabilities[:20])
-    question = f"\n{what}\n  {escape(reason)}{needs}\nAllow it? [y/N] "
-    said = await asyncio.to_thread(
-        click.prompt, question, default="n", show_default=False, err=True
-    )
-    allowed = str(said).strip().lower() in ("y", "yes")
-    return Answer(allowed, "the user allowed it" if allowed else "the user refused it")
+    def __init__(self) -> None:
+        self._free = asyncio.Lock()
+
+    async def __call__(self, call: Call, capabilities: Sequence[Capability], reason: str) -> Answer:
+        """Ask whether a call may be carried out."""
+        from skilleval.harness.permissions import Answer
+
+        needs = "".join(f"\n  needs to {c.kind} {escape(c.target)}" for c in capabilities[:20])
+        what = escape(f"{call.tool}: {_line(call.input)}")
+        async with self._free:
+            click.echo(f"\n{redact(what)}\n  {escape(reason)}{needs}", err=True)
+            said = await _typed("Allow it? [y/N] ")
+        allowed = said.strip().lower() in ("y", "yes")
+        return Answer(allowed, "the user allowed it" if allowed else "the user refused it")
+
+
+async def _typed(question: str) -> str:
+    """A line that is typed after a question; waiting for it can be broken off at any time."""
+    import termios
+
+    loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
+    line: asyncio.Future[bytes] = loop.create_future()
+
+    def read() -> None:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:
+            data = b""
+        if not line.done():
+            line.set_result(data)
+
+    termios.tcflush(terminal, termios.TCIFLUSH)  # what was typed before is no answer to this
+    click.echo(question, nl=False, err=True)
+    loop.add_reader(terminal, read)
+    try:
+        data = await line
+    finally:
+        loop.remove_reader(terminal)
+    return data.decode("utf-8", "replace")
 
 
 class _Display:
@@ -184,7 +239,8 @@ class _Display:
         text = _told(event)
         if text:
             self._break()
-            _err(redact(text))
+            agent = event.get("agent")
+            _err(redact(f"[{agent}] {text}" if agent else text))
 
     def end(self, ended: Ended, path: str) -> None:
         """Show how it ended."""
@@ -192,7 +248,9 @@ class _Display:
         if not self._json and not self.live:
             write_out(redact(ended.text).rstrip("\n") + "\n" if ended.text else "")
         why = f": {escape(ended.reason)}" if ended.reason else ""
-        _err(f"{ended.outcome}{why}; trace: {path}")
+        _err(f"{ended.outcome}{why}; trace: {escape(path)}")
+        if ended.error is not None and ended.error.remedy:
+            _err(escape(ended.error.remedy))
 
     def _break(self) -> None:
         if self._streaming:
@@ -202,11 +260,15 @@ class _Display:
 
 def _told(event: Event) -> str:
     kind = event["type"]
+    if kind == "start" and event.get("agent"):
+        return escape(f"{event['agent_type']}, {event['model']}")
     if kind == "start":
         sandbox = event["sandbox"]
         weak = sandbox != "bubblewrap"
         gaps = "".join(f"\n  it can't stop: {gap}" for gap in event["gaps"] if weak)
         return escape(f"{event['model']}, {event['mode']}, sandbox {sandbox}") + gaps
+    if kind == "resume":
+        return escape(f"going on: {event['model']}, {event['mode']}, sandbox {event['sandbox']}")
     if kind == "tool":
         return escape(f"> {event['name']} {_line(event['input'])}")
     if kind == "permission" and not event["allowed"]:

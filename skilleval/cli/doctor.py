@@ -64,6 +64,9 @@ def _examine(wanted: str) -> dict[str, Any]:
         _try(wanted, report)
     except InputError as error:
         report["problem"] = " ".join(filter(None, (f"{error.message}.", error.remedy)))
+    except OSError as error:  # a program that the attempts need is not here
+        what = ": ".join(filter(None, (error.strerror or str(error), error.filename)))
+        report["problem"] = f"the attempts could not be made: {what}."
     return report
 
 
@@ -117,12 +120,22 @@ def _text(report: dict[str, Any]) -> str:
     if report["sandbox"]:
         lines += ["", "Attempts to get out:"]
         lines += [f"  {_verdict(each):<8}  {each['name']}" for each in report["attempts"]]
-        lines += ["", f"What {report['sandbox']} can't stop:"]
+        without = report["sandbox"] == "none"
+        lines += ["", "Without a sandbox:" if without else f"What {report['sandbox']} can't stop:"]
         lines += [f"  - {gap}" for gap in report["gaps"]]
-        through = sum(each["promised"] and not each["held"] for each in report["attempts"])
-        if through:
-            lines += ["", f"{through} got through: do not run models here."]
+        lines += ["", _conclusion(report["attempts"])]
     return "\n".join(lines) + "\n"
+
+
+def _conclusion(attempts: list[dict[str, Any]]) -> str:
+    """What follows for a person who wants to run models here."""
+    through = sum(each["promised"] and not each["held"] for each in attempts)
+    still_open = sum(not each["promised"] and not each["held"] for each in attempts)
+    if through:
+        return f"{through} got through: do not run models here."
+    if still_open:
+        return f"{still_open} are open: run only models and skills here that you trust."
+    return "Everything was stopped."
 
 
 def _verdict(outcome: dict[str, Any]) -> str:

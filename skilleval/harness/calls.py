@@ -7,12 +7,14 @@ session.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from skilleval.errors import InputError
 from skilleval.harness.hooks.events import HookEvent
 from skilleval.harness.hooks.merge import Verdict
 from skilleval.harness.permissions import (
@@ -24,12 +26,13 @@ from skilleval.harness.permissions import (
     PermissionPolicy,
     decide,
 )
-from skilleval.harness.session import Session
+from skilleval.harness.session import CALL, Session
 from skilleval.harness.tools.base import Block, Tool, ToolResult
 from skilleval.harness.tools.checking import check_input
+from skilleval.harness.watching import SettingsFile, Watched, source_of
 from skilleval.trace.events import EventType
 
-__all__ = ["Batch", "allowed_input", "carry_out", "fire", "reminders"]
+__all__ = ["Batch", "allowed_input", "carry_out", "fire", "look", "reminders"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class _Settled:
     stop: str = ""
 
 
-async def fire(session: Session, event: HookEvent, **fields: Any) -> Verdict:
+async def fire(session: Session, event: HookEvent, /, **fields: Any) -> Verdict:
     """Call the hooks of an event, and note in the trace what came of it."""
     verdict = await session.hooks.fire(event, **fields, **_agent(session, event))
     if verdict.outcomes:
@@ -76,6 +79,7 @@ def _agent(session: Session, event: HookEvent) -> dict[str, str]:
 
 async def carry_out(session: Session, calls: Sequence[Block]) -> Batch:
     """Carry out calls: those that only read together, others in their order."""
+    _follow(session)
     settled: list[_Settled] = []
     for reads, group in groupby(calls, key=lambda call: _reads_only(session, call)):
         together = list(group)
@@ -93,15 +97,88 @@ async def carry_out(session: Session, calls: Sequence[Block]) -> Batch:
         }
         for each in settled
     ]
+    changes = await look(session)
     verdict = await fire(session, HookEvent.POST_TOOL_BATCH, tool_calls=told)
     content: list[Block] = [_block(each) for each in settled]
     content += [block for each in settled for block in each.result.after]
     notes = [text for each in settled for text in each.context]
     content += reminders(session, [*notes, *verdict.additional_context])
-    stop = next((each.stop for each in settled if each.stop), "")
+    stop = next((each.stop for each in settled if each.stop), changes)
     if verdict.stop or verdict.behavior == "deny":
         stop = stop or verdict.stop_reason or verdict.reason or "a hook ended the turn"
     return Batch(content, stop)
+
+
+async def look(session: Session) -> str:
+    """Tell hooks which watched files have changed, and read changed settings again.
+
+    Returns:
+        Why a hook wants the turn to end here; empty where none does.
+    """
+    watched = session.watched
+    if watched is None:
+        return ""
+    stops: list[str] = []
+    async with watched.lock:
+        for change in watched.changed_files(session.hooks.hooks):
+            verdict = await fire(
+                session, HookEvent.FILE_CHANGED, file_path=change.path, event=change.how
+            )
+            stops += _stops(verdict)
+        for place in watched.changed_settings():
+            stops += await _settings_changed(session, watched, place)
+    _follow(session)
+    return stops[0] if stops else ""
+
+
+def _follow(session: Session) -> None:
+    """Go by the rules and hooks that hold now, whichever agent has noticed that they changed."""
+    if session.watched:
+        session.policy = session.watched.policy
+        session.hooks.hooks = tuple(session.watched.hooks)
+
+
+async def _settings_changed(session: Session, watched: Watched, place: int) -> list[str]:
+    """Read a settings file again, unless hooks have something against it."""
+    path, stops = watched.settings[place].path, list[str]()
+    try:
+        file, whole = watched.read_again(place)
+    except InputError as error:
+        watched.pass_over(place)
+        said = f"{path} has changed and can't be read; what it said holds: {error.message}"
+        session.emit(EventType.WARNING, about="settings", message=said)
+        return stops
+    verdict = await fire(
+        session, HookEvent.CONFIG_CHANGE, source=source_of(path), file_path=os.path.abspath(path)
+    )
+    stops += _stops(verdict)
+    if verdict.behavior == "deny":
+        watched.pass_over(place)
+        said = f"{path} has changed; a hook keeps what it said: {verdict.reason}"
+    else:
+        watched.take(place, file)
+        _follow(session)
+        said = f"{path} has changed and was read again: {_summary(file)}"
+        if not whole:
+            said = (
+                f"{path} has changed, maybe by the model: of it only new deny and ask rules count; "
+                f"in force are {_summary(file)}"
+            )
+    for text in (said, *(file.warnings if whole else ())):
+        session.emit(EventType.WARNING, about="settings", message=text)
+    return stops
+
+
+def _summary(file: SettingsFile) -> str:
+    rules = file.permissions.rules
+    return (
+        f"{len(file.hooks)} hooks, {len(rules.deny)} deny, {len(rules.ask)} ask and "
+        f"{len(rules.allow)} allow rules"
+    )
+
+
+def _stops(verdict: Verdict) -> list[str]:
+    return [verdict.stop_reason or "a hook ended the turn"] if verdict.stop else []
 
 
 def reminders(session: Session, texts: Sequence[str]) -> list[Block]:
@@ -131,6 +208,7 @@ def _block(settled: _Settled) -> Block:
 async def _settle(session: Session, call: Block) -> _Settled:
     """Bring one call to an end, and the end into the trace."""
     began = time.monotonic()
+    CALL.set(call["id"])
     session.emit(EventType.TOOL, tool_use=call["id"], name=call["name"], input=call["input"])
     settled = await _checked(session, call)
     result = settled.result
@@ -202,9 +280,10 @@ async def _decided(session: Session, call: Block) -> tuple[Decision, Verdict]:
         _policy(session),
         hooks=hooks(),
         callback=callback,
-        classifier=session.classifier,
+        classifier=session.classifier and session.classifier.knowing(session.account.text),
         grants=session.grants,
     )
+    session.account.called(call["name"], decision.input, decision.allowed)
     session.denials.record(decision)
     session.emit(EventType.PERMISSION, tool_use=call["id"], **decision.to_event(asked))
     return decision, verdicts[0] if verdicts else Verdict()
@@ -250,7 +329,7 @@ async def _denied(session: Session, call: Block, decision: Decision, verdict: Ve
         )
         if told.retry:
             said += " You may try this call once more."
-    stop = (verdict.stop_reason or "a hook ended the turn") if verdict.stop else ""
+    stop = next(iter(_stops(verdict)), "")
     result = ToolResult(said, is_error=True, facts={"denied": decision.step})
     return _Settled(call, result, verdict.additional_context, stop)
 
@@ -263,11 +342,21 @@ async def _run(session: Session, tool: Tool, input: Mapping[str, Any]) -> ToolRe
         # A tool that fails is a result; the session goes on.
         return ToolResult(f"{tool.name} failed: {error}", is_error=True)
     if session.context.cwd != old:
-        session.hooks.session = replace(session.hooks.session, cwd=session.context.cwd)
-        await fire(session, HookEvent.CWD_CHANGED, old_cwd=old, new_cwd=session.context.cwd)
+        before, here = session.hooks.session.cwd, _folder(session)
+        session.hooks.session = replace(session.hooks.session, cwd=here)
+        await fire(session, HookEvent.CWD_CHANGED, old_cwd=before, new_cwd=here)
     if "skill" in result.facts:
-        session.emit(EventType.ACTIVATION, skill=result.facts["skill"], route="tool")
+        route = result.facts.get("route", "tool")
+        session.emit(EventType.ACTIVATION, skill=result.facts["skill"], route=route)
     return result
+
+
+def _folder(session: Session) -> str:
+    """Where the shell is, on this machine: hooks run there. A link is not followed."""
+    context = session.context
+    found = context.sandbox.outside(context.cwd)
+    own = found is not None and os.path.realpath(found) == found and os.path.isdir(found)
+    return found if found and own else context.workspace
 
 
 async def _after(session: Session, call: Block, result: ToolResult, before: Verdict) -> _Settled:
@@ -284,6 +373,5 @@ async def _after(session: Session, call: Block, result: ToolResult, before: Verd
     notes = [*before.additional_context, *verdict.additional_context]
     if verdict.behavior == "deny":
         notes.append(verdict.reason)
-    stops = [each for each in (before, verdict) if each.stop]
-    stop = (stops[0].stop_reason or "a hook ended the turn") if stops else ""
+    stop = next(iter([*_stops(before), *_stops(verdict)]), "")
     return _Settled(call, result, tuple(notes), stop)

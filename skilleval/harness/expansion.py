@@ -6,7 +6,8 @@ from skilleval.harness.calls import fire
 from skilleval.harness.context.history import Block
 from skilleval.harness.hooks.events import HookEvent
 from skilleval.harness.session import Session
-from skilleval.harness.tools.skill import skill_text
+from skilleval.harness.tools.base import ToolError
+from skilleval.harness.tools.skill import forked, skill_text, wants_agent
 from skilleval.prompt.listing import call_name, other_name
 from skilleval.skill import Skill
 from skilleval.trace.events import EventType
@@ -15,14 +16,16 @@ __all__ = ["Blocked", "expand", "load"]
 
 
 class Blocked(Exception):
-    """A hook has something against expanding a prompt; the message is its reason."""
+    """A prompt can't be expanded, or a hook has something against it; the message says why."""
 
 
 async def expand(session: Session, prompt: str) -> list[Block]:
     """The instructions of the skill that a prompt calls; nothing where it calls none.
 
+    Of a skill that an agent carries out it is the agent's report.
+
     Raises:
-        Blocked: a hook has something against it.
+        Blocked: a hook has something against it, or no agent can be started.
     """
     if not prompt.startswith("/"):
         return []
@@ -43,6 +46,13 @@ async def expand(session: Session, prompt: str) -> list[Block]:
     )
     if verdict.behavior == "deny" or verdict.stop:
         raise Blocked(verdict.reason or verdict.stop_reason or "a hook blocked the skill")
+    if wants_agent(skill) and session.context.fork:
+        try:
+            report = await forked(skill, name, arguments or None, session.context)
+        except ToolError as error:
+            raise Blocked(str(error)) from None
+        session.emit(EventType.ACTIVATION, skill=skill.name, route="slash")
+        return [{"type": "text", "text": str(report.content)}]
     return await load(session, skill, arguments, "slash")
 
 

@@ -10,17 +10,18 @@ import asyncio
 import contextlib
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from skilleval.errors import Failure, ModelError
 from skilleval.harness.calls import carry_out, fire, reminders
-from skilleval.harness.context.history import Block, History, Message, blocks_of
-from skilleval.harness.context.manager import Context, Shaped
+from skilleval.harness.context.history import Block, History, Message
+from skilleval.harness.context.manager import Context, Shaped, server_side
 from skilleval.harness.context.summary import RecentFile
 from skilleval.harness.expansion import Blocked, expand
 from skilleval.harness.hooks.events import HookEvent
+from skilleval.harness.replies import kept
 from skilleval.harness.session import Ended, Outcome, Session
 from skilleval.harness.tools.files import read_file
 from skilleval.models.messages import Outcome as ReplyOutcome
@@ -30,6 +31,8 @@ from skilleval.trace.events import Event, EventType
 
 __all__ = ["State", "work"]
 
+_WITHOUT_EDITS = ("offline", "local")
+"""Providers that can't make room by themselves."""
 _RECENT_FILE = 1_000_000
 """Bytes of the largest file that is attached again after a summary."""
 _GO_ON = (
@@ -72,7 +75,15 @@ class _Loop:
         tier = session.model.model.tier
         self.session = session
         self.deadline = deadline
+        self.latest: State | None = None
         self.parameters = tier.parameters(session.limits.output_tokens)
+        elsewhere = session.model.model.provider not in _WITHOUT_EDITS
+        self.server_side = server_side(
+            session.context_management if elsewhere else (),
+            tier.context_window,
+            session.thresholds,
+            thinking="thinking" in self.parameters,
+        )
         self.context = Context(
             tier.context_window,
             self.parameters["max_tokens"],
@@ -81,44 +92,67 @@ class _Loop:
             session.thresholds,
         )
 
+    async def in_time(self, step: Awaitable[State], state: State) -> State:
+        """What a step makes of a state; its end where the time is up before.
+
+        The clock is stopped between steps: whoever follows the events may be slow, and must
+        not be what is cancelled.
+        """
+        clock = asyncio.timeout_at(self.deadline)
+        try:
+            async with clock:
+                return await step
+        except TimeoutError:
+            if not clock.expired():
+                raise
+        seconds = self.session.limits.seconds
+        return self.reached(state).end(Outcome.DEADLINE, f"{seconds:g} s were not enough")
+
+    def reached(self, state: State) -> State:
+        """A state before a step that was broken off, with what the step has cost.
+
+        The answer of which the calls were not all carried out is no part of the conversation.
+        """
+        return replace(self.latest or state, history=state.history)
+
     async def step(self, state: State) -> State:
         """Ask once, and do what is asked for."""
         session = self.session
         if state.turns >= session.limits.turns:
             return state.end(Outcome.MAX_TURNS, f"{session.limits.turns} answers were not enough")
         if session.purse.empty:
-            return state.end(Outcome.BUDGET, f"the budget of ${session.purse.limit:g} is spent")
-        state = replace(state, history=await self._shaped(state.history))
+            return state.end(Outcome.BUDGET, session.purse.why_empty)
         try:
+            state = replace(state, history=await self._shaped(state.history))
             reply = await self._ask(state.history)
         except ModelError as error:
             return await self._failed(state, error)
-        state = self._took_in(state, reply)
+        content = kept(reply, state.history.calls())
+        state = self.latest = self._took_in(state, reply, content)
         if reply.outcome is ReplyOutcome.CONTEXT_FULL:
             return await self._rescued(state, "the context window is full")
         if reply.outcome is ReplyOutcome.REFUSED:
             return state.end(Outcome.REFUSED, reply.explanation or "the model refused")
-        if reply.outcome is ReplyOutcome.PAUSED:
+        calls = [block for block in content if block["type"] == "tool_use"]
+        if reply.outcome is ReplyOutcome.PAUSED and not calls:
             return state
         if reply.outcome is ReplyOutcome.MAX_TOKENS:
             return self._went_on(state)
         if reply.outcome is ReplyOutcome.UNKNOWN:
             said = reply.stop_reason or "no reason at all"
             return state.end(Outcome.ERROR, f"the model stopped for {said}, which is not known")
-        if reply.tool_calls:
-            return await self._acted(state, reply)
+        if calls:
+            return await self._acted(state, calls)
         return await self._stopped(state)
 
     async def _shaped(self, history: History) -> History:
-        if self.session.server_side:
+        if self.server_side:
             return history
         shaped, done = await self.context.prepare(history)
         self._note(shaped, done)
         warning = self.context.warning(shaped)
         if warning and shaped.messages and shaped.messages[-1]["role"] == "user":
-            *others, last = shaped.messages
-            content = [*blocks_of(last), *reminders(self.session, [warning])]
-            shaped = replace(shaped, messages=(*others, {**last, "content": content}))
+            return shaped.with_more(reminders(self.session, [warning]))
         return shaped
 
     def _note(self, shaped: History, done: Sequence[Shaped]) -> None:
@@ -139,7 +173,7 @@ class _Loop:
         messages = mark_last(history.view())
         request = {
             **self.parameters,
-            **session.server_side,
+            **self.server_side,
             "system": session.prompt.system,
             "messages": messages,
         }
@@ -148,13 +182,9 @@ class _Loop:
         session.emit(EventType.REQUEST, messages=len(messages), tokens=history.tokens)
         return await session.model.answer(request, deadline=self.deadline, on_event=session.stream)
 
-    def _took_in(self, state: State, reply: Reply) -> State:
+    def _took_in(self, state: State, reply: Reply, content: list[Block]) -> State:
         session = self.session
         session.purse.pay(reply.cost)
-        content = list(reply.content)
-        if reply.outcome is ReplyOutcome.MAX_TOKENS:
-            content = [block for block in content if block["type"] != "tool_use"]
-        content = content or [{"type": "text", "text": "(no words)"}]
         session.emit(
             EventType.REPLY,
             content=content,
@@ -179,8 +209,8 @@ class _Loop:
             text=reply.text or state.text,
         )
 
-    async def _acted(self, state: State, reply: Reply) -> State:
-        batch = await carry_out(self.session, reply.tool_calls)
+    async def _acted(self, state: State, calls: Sequence[Block]) -> State:
+        batch = await carry_out(self.session, calls)
         history = state.history.plus({"role": "user", "content": batch.content})
         state = replace(state, history=history, continuations=0)
         return state.end(Outcome.COMPLETED, batch.stop) if batch.stop else state
@@ -298,27 +328,26 @@ async def work(
     current = replace(
         start, turns=0, continuations=0, stop_blocks=0, ended=None, text="", usage=Usage(), cost=0.0
     )
-    loop_time = asyncio.get_running_loop().time()
     seconds = session.limits.seconds
-    loop = _Loop(session, None if seconds is None else loop_time + seconds)
+    now = asyncio.get_running_loop().time()
+    loop = _Loop(session, None if seconds is None else now + seconds)
     session.at_prompt(uuid.uuid4().hex[:12])
     began = time.monotonic()
     try:
-        async with asyncio.timeout_at(loop.deadline):
-            current = await _begun(session, current, prompt)
-            for event in _drained(session):
+        current = await loop.in_time(_begun(session, current, prompt), current)
+        for event in session.drained():
+            yield event
+        while current.ended is None:
+            current = await loop.in_time(loop.step(current), current)
+            for event in session.drained():
                 yield event
-            while current.ended is None:
-                current = await loop.step(current)
-                for event in _drained(session):
-                    yield event
-    except TimeoutError:
-        current = current.end(Outcome.DEADLINE, f"{seconds:g} s were not enough")
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        _end(session, current.end(Outcome.INTERRUPTED, "it was interrupted"), began)
+    except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
+        reached = loop.reached(current).end(Outcome.INTERRUPTED, "it was interrupted")
+        with contextlib.suppress(OSError):  # the trace may be closed by now, or its disk full
+            _end(session, reached, began)
         raise
     _end(session, current, began)
-    for event in _drained(session):
+    for event in session.drained():
         yield event
     yield current
 
@@ -343,6 +372,7 @@ async def _begun(session: Session, state: State, prompt: str | Sequence[Block]) 
         reason = verdict.reason or verdict.stop_reason or "a hook blocked the prompt"
         return state.end(Outcome.ERROR, reason)
     if not session.agent:
+        session.account.said(words)
         try:
             content += await expand(session, words)
         except Blocked as reason:
@@ -354,11 +384,6 @@ async def _begun(session: Session, state: State, prompt: str | Sequence[Block]) 
     return replace(state, history=state.history.plus(message))
 
 
-def _drained(session: Session) -> Iterator[Event]:
-    while session.waiting:
-        yield session.waiting.popleft()
-
-
 def _end(session: Session, state: State, began: float) -> None:
     ended = state.ended or Ended(Outcome.ERROR, "it ended without a reason")
     session.emit(
@@ -366,6 +391,7 @@ def _end(session: Session, state: State, began: float) -> None:
         outcome=str(ended.outcome),
         reason=ended.reason or None,
         text=ended.text,
+        denials=session.denials.total or None,
         turns=state.turns,
         usage=list(state.usage),
         cost=state.cost,

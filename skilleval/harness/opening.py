@@ -16,12 +16,10 @@ from skilleval.harness.agents import AgentType, read_agents
 from skilleval.harness.calls import fire
 from skilleval.harness.context.manager import Thresholds
 from skilleval.harness.hooks import (
-    Hook,
     HookEvent,
     Hooks,
     RuleMatches,
     SessionFacts,
-    read_hooks,
 )
 from skilleval.harness.permissions import (
     Call,
@@ -31,6 +29,7 @@ from skilleval.harness.permissions import (
     PermissionPolicy,
     Rules,
     fits,
+    readable,
     visible_tools,
 )
 from skilleval.harness.preamble import preamble_runner
@@ -38,9 +37,11 @@ from skilleval.harness.resume import Resumed
 from skilleval.harness.sandbox import Limits, Mount, Policy, Sandbox, open_sandbox
 from skilleval.harness.session import Purse, Session, SessionLimits
 from skilleval.harness.subagents import Spawner
+from skilleval.harness.tools.background import Background
 from skilleval.harness.tools.base import Tool, ToolContext
 from skilleval.harness.tools.budgets import Budgets
 from skilleval.harness.tools.registry import standard_tools
+from skilleval.harness.watching import Watched, read_settings_file
 from skilleval.models.endpoint import Answers
 from skilleval.models.messages import OnEvent
 from skilleval.models.opening import Models
@@ -82,7 +83,8 @@ class Setup:
         mcp: the servers' configuration, as in ``.mcp.json``.
         agents: the kinds of subagents.
         without: names of tools to leave out.
-        server_side: see Session.
+        background: whether commands may go on in the background.
+        context_management: see Session.
     """
 
     model: str
@@ -102,7 +104,8 @@ class Setup:
     mcp: dict[str, Any] = field(default_factory=dict)
     agents: Sequence[AgentType] | None = None
     without: Sequence[str] = ()
-    server_side: dict[str, Any] = field(default_factory=dict)
+    background: bool = False
+    context_management: Sequence[str] = ()
 
 
 @contextlib.asynccontextmanager
@@ -144,9 +147,12 @@ async def open_session(
             skills=setup.skills,
             session_id=session_id,
         )
+        if setup.background:
+            context.background = await stack.enter_async_context(Background())
         agents = list(setup.agents if setup.agents is not None else read_agents(workspace))
         tools = await _tools(setup, stack, sandbox, agents)
-        policy, hooks_found, warnings = _rules(setup, workspace, sandbox)
+        watched = _watched(setup, workspace, sandbox)
+        policy, hooks_found = watched.policy, watched.hooks
         seen = set(visible_tools([tool.name for tool in tools], policy.rules))
         tools = [tool for tool in tools if tool.name in seen]
         here = read_workspace(workspace, shown_as=sandbox.inside(workspace))
@@ -166,7 +172,10 @@ async def open_session(
         trace = stack.enter_context(
             TraceWriter(trace_path, session_id, first=resumed.events if resumed else 0)
         )
-        facts = SessionFacts(session_id, trace_path, workspace, str(policy.mode))
+        if resumed and os.path.getsize(trace_path) - resumed.size not in (0, 1):  # a line's end
+            raise InputError(f"{trace_path} has grown since it was read: resume it again")
+        facts = SessionFacts(session_id, trace_path, workspace, str(policy.mode), project=workspace)
+        purse = Purse(limits.dollars, resumed.cost if resumed else 0.0)
         session = Session(
             session_id,
             model,
@@ -177,22 +186,27 @@ async def open_session(
             Hooks(
                 hooks_found,
                 session=facts,
-                ask_model=_asker(model),
+                ask_model=_asker(model, purse),
                 rule_matches=_condition(policy),
             ),
             trace,
             limits,
-            Purse(limits.dollars, resumed.cost if resumed else 0.0),
+            purse,
             callback,
-            Classifier(_classifier_asker(model)) if policy.mode is Mode.AUTO else None,
+            Classifier(_classifier_asker(model, purse)) if policy.mode is Mode.AUTO else None,
             setup.thresholds,
-            setup.server_side,
+            setup.context_management,
             watch=watch,
             stream=stream,
+            watched=watched,
         )
-        context.spawn = Spawner(session, {a.name: a for a in agents}, make_prompt, models.open)
+        spawner = Spawner(session, {a.name: a for a in agents}, make_prompt, models.open)
+        context.spawn = spawner
+        if setup.style is Style.CLAUDE_CODE and "Agent" in session.tools:
+            context.fork = spawner.fork
         context.run_preamble = preamble_runner(session)
-        await _begin(session, setup, here, listing, warnings, resumed)
+        context.readable = lambda tool: readable(session.policy, tool)
+        await _begin(session, setup, here, listing, resumed)
         try:
             yield session
         finally:
@@ -234,18 +248,12 @@ async def _tools(
     return tools
 
 
-def _rules(
-    setup: Setup, workspace: str, sandbox: Sandbox
-) -> tuple[PermissionPolicy, list[Hook], list[str]]:
-    """What the settings files say, together with what was asked for on the spot."""
-    warnings: list[str] = []
-    hooks: list[Hook] = []
+def _watched(setup: Setup, workspace: str, sandbox: Sandbox) -> Watched:
+    """What the settings files say, and what was asked for on the spot; changes are looked for."""
     mounts = tuple((mount.inside, mount.host) for mount in sandbox.policy.mounts)
     policy = PermissionPolicy(setup.mode, setup.rules, workspace, home=workspace, mounts=mounts)
-    for path in setup.settings:
-        hooks += read_hooks(path, warnings=warnings)
-        policy = policy.with_settings(path)
-    return policy, hooks, warnings
+    files = [read_settings_file(path) for path in setup.settings]
+    return Watched(workspace, policy, sandbox, files)
 
 
 def _condition(policy: PermissionPolicy) -> RuleMatches:
@@ -269,16 +277,16 @@ def _listing(setup: Setup, sandbox: Sandbox, tier: Tier) -> Listing | None:
     return build_listing(setup.skills, setup.style, size, shown_as=sandbox.inside)
 
 
-def _asker(model: Answers) -> Callable[[str], Awaitable[str]]:
+def _asker(model: Answers, purse: Purse) -> Callable[[str], Awaitable[str]]:
     """A function that asks a model one thing, outside of any conversation."""
 
     async def ask(prompt: str) -> str:
-        return await _classifier_asker(model)("", prompt)
+        return await _classifier_asker(model, purse)("", prompt)
 
     return ask
 
 
-def _classifier_asker(model: Answers) -> Callable[[str, str], Awaitable[str]]:
+def _classifier_asker(model: Answers, purse: Purse) -> Callable[[str, str], Awaitable[str]]:
     async def ask(system: str, prompt: str) -> str:
         request: dict[str, Any] = {
             "model": model.model.tier.id,
@@ -288,6 +296,7 @@ def _classifier_asker(model: Answers) -> Callable[[str, str], Awaitable[str]]:
         if system:
             request["system"] = system
         reply = await model.answer(request)
+        purse.pay(reply.cost)
         return reply.text
 
     return ask
@@ -298,7 +307,6 @@ async def _begin(
     setup: Setup,
     here: Workspace,
     listing: Listing | None,
-    warnings: Sequence[str],
     resumed: Resumed | None,
 ) -> None:
     """Write the first event, and tell hooks and model what there is to know."""
@@ -330,17 +338,18 @@ async def _begin(
             limits={name: value for name, value in vars(setup.limits).items()},
         )
         await fire(session, HookEvent.SETUP, trigger="init")
-    for warning in warnings:
-        session.emit(EventType.WARNING, about="settings", message=warning)
+    for file in session.watched.settings if session.watched else ():
+        for warning in file.warnings:
+            session.emit(EventType.WARNING, about="settings", message=warning)
     source = "resume" if resumed else "startup"
     verdict = await fire(
         session, HookEvent.SESSION_START, source=source, model=session.model.model.name
     )
-    for file in here.instructions:
+    for read in here.instructions:
         await fire(
             session,
             HookEvent.INSTRUCTIONS_LOADED,
-            file_path=os.path.join(session.context.workspace, file.name),
+            file_path=os.path.join(session.context.workspace, read.name),
             memory_type="Project",
             load_reason="session_start",
         )

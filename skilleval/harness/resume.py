@@ -7,13 +7,16 @@ fact that nobody knows how they ended.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from skilleval.errors import InputError
-from skilleval.harness.context.history import Block, History, Message
+from skilleval.harness.context.history import Block, History
 from skilleval.models.messages import Usage
-from skilleval.trace.reader import read_events
+from skilleval.trace.events import Event
+from skilleval.trace.reader import read_events, read_with_agents
 
 __all__ = ["Resumed", "resume"]
 
@@ -31,11 +34,13 @@ class Resumed:
         session: its id.
         start: its first event.
         history: the conversation.
-        events: how many the trace holds.
+        events: how many the trace holds; size: in bytes.
         prompts, turns: how many there were.
-        usage, cost: of it all; the cost is None where a part of it is not known.
+        usage: of its answers.
+        cost: of all that it and its subagents have asked for; None where a part of it is not
+            known.
         loaded: names of the skills that were loaded.
-        lost: ids of tool calls that were under way.
+        lost: ids of tool calls that were under way, since it was last resumed.
         outcome: how it ended; empty where it did not.
     """
 
@@ -43,6 +48,7 @@ class Resumed:
     start: dict[str, Any]
     history: History = field(default_factory=History)
     events: int = 0
+    size: int = 0
     prompts: int = 0
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -51,95 +57,189 @@ class Resumed:
     lost: list[str] = field(default_factory=list)
     outcome: str = ""
 
+    def pay(self, cost: float | None) -> None:
+        """Add what something cost."""
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
+
 
 def resume(path: str) -> Resumed:
     """Rebuild a session from its trace.
 
     Raises:
-        InputError: it is no trace of a session of ours.
+        InputError: it is no trace of a session of ours, or says what makes no sense.
         OSError: it can't be read.
     """
-    found: Resumed | None = None
-    open_calls: dict[str, Block] = {}
-    results: list[Block] = []
-    for event in read_events(path):
-        if found is None:
-            if event["type"] != "start" or event.get("driver") != "native":
-                raise InputError(
-                    f"{path} is not the trace of a session that can go on",
-                    remedy="Name the trace of a session of skilleval chat.",
-                )
-            found = Resumed(str(event.get("session", "")), event)
-        found.events = int(event.get("n", found.events)) + 1
-        if not event.get("agent"):
-            _take(found, event, open_calls, results)
-    if found is None:
+    size = os.stat(path).st_size
+    events = read_events(path)
+    start = next(events, None)
+    if start is None:
         raise InputError(f"{path} is empty: there is no session in it")
-    if open_calls:
-        found.lost = list(open_calls)
-        results += [_lost(identity) for identity in open_calls]
-    if results:
-        found.history = found.history.plus({"role": "user", "content": list(results)})
-    return found
+    _check_start(path, start)
+    session = _Rebuilt(Resumed(str(start.get("session", "")), start, events=1, size=size))
+    for event in events:
+        try:
+            session.take(event)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            raise InputError(
+                f"{path}: event {session.found.events} ({str(event['type'])[:40]}) makes no sense",
+                remedy="Only traces can go on that are as skilleval wrote them.",
+            ) from None
+    session.settle(lost=True)
+    for cost in _costs(path):
+        session.found.pay(cost)
+    return session.found
 
 
-def _take(
-    found: Resumed, event: dict[str, Any], open_calls: dict[str, Block], results: list[Block]
-) -> None:
-    kind, history = event["type"], found.history
-    if kind == "prompt":
-        if results:
-            history = history.plus({"role": "user", "content": list(results)})
-            results.clear()
-        found.history = history.plus({"role": "user", "content": event["content"]})
-        found.prompts += not event.get("internal", False)
-        found.outcome = ""
-    elif kind == "reply":
-        _reply(found, event, open_calls, results)
-    elif kind == "result":
-        identity = event.get("tool_use", "")
-        if open_calls.pop(identity, None) is not None:
-            results.append(_result(identity, event))
-            results.extend(event.get("after") or [])
-    elif kind == "reminder":
-        results.extend(event["content"])
-    elif kind == "shaped" and "messages" in event:
-        messages: tuple[Message, ...] = tuple(event["messages"])
+def _check_start(path: str, event: Event) -> None:
+    if event["type"] != "start" or event.get("driver") != "native":
+        raise InputError(
+            f"{path} is not the trace of a session that can go on",
+            remedy="Name the trace of a session of skilleval chat.",
+        )
+    if event.get("agent"):
+        raise InputError(
+            f"{path} is the trace of a subagent, which can't go on by itself",
+            remedy="Name the trace of the session that it worked for.",
+        )
+
+
+class _Rebuilt:
+    """A session while its events are read."""
+
+    def __init__(self, found: Resumed) -> None:
+        self.found = found
+        self._calls: list[str] = []
+        self._results: dict[str, Block] = {}
+        self._after: dict[str, list[Block]] = {}
+        self._reminders: list[Block] = []
+
+    def take(self, event: Event) -> None:
+        """Take in an event."""
+        found, kind = self.found, event["type"]
+        if kind == "prompt":
+            self._prompt(event)
+        elif kind == "reply":
+            self._reply(event)
+        elif kind == "result":
+            self._result(event)
+        elif kind == "reminder":
+            self._reminders += _blocks(event["content"])
+        elif kind == "shaped" and "messages" in event:
+            self._shaped(event)
+        elif kind == "activation":
+            found.loaded.append(str(event.get("skill", "")))
+        elif kind == "warning" and event.get("about") == "summary":
+            found.pay(_number(event.get("cost")))
+        elif kind == "end":
+            self.settle(lost=True)
+            found.outcome = str(event.get("outcome", ""))
+        elif kind == "resume":
+            self.settle(lost=True)
+            found.lost, found.outcome = [], ""
+        found.events = int(event.get("n", found.events)) + 1
+
+    def settle(self, *, lost: bool = False) -> None:
+        """Tell the model what came of its calls, those that are ``lost`` among them."""
+        found = self.found
+        content: list[Block] = []
+        for identity in self._calls:
+            if identity in self._results:
+                content.append(self._results[identity])
+            elif lost:
+                found.lost.append(identity)
+                content.append(_failed(identity, _LOST))
+        content += [block for each in self._calls for block in self._after.get(each, ())]
+        batch, content = bool(content), content + self._reminders
+        messages = found.history.messages
+        if content and not batch and messages and messages[-1]["role"] == "user":
+            found.history = found.history.with_more(content)
+        elif content:
+            found.history = found.history.plus({"role": "user", "content": content})
+        self._forget()
+
+    def _forget(self) -> None:
+        self._calls, self._results, self._after, self._reminders = [], {}, {}, []
+
+    def _prompt(self, event: Event) -> None:
+        content = _blocks(event["content"])
+        if content[: len(self._reminders)] == self._reminders:
+            self._reminders = []  # they are told with this prompt, which holds them
+        self.settle(lost=True)
+        self.found.history = self.found.history.plus({"role": "user", "content": content})
+        self.found.prompts += not event.get("internal", False)
+        self.found.outcome = ""
+
+    def _reply(self, event: Event) -> None:
+        self.settle(lost=True)
+        found, content = self.found, _blocks(event["content"])
+        usage = Usage(*map(int, event.get("usage", ())))
+        message = {"role": "assistant", "content": content}
+        found.history = found.history.after_reply(message, usage.prompt + usage.output)
+        self._calls = [block["id"] for block in content if block["type"] == "tool_use"]
+        found.turns += 1
+        found.usage = found.usage.plus(usage)
+        found.pay(_number(event.get("cost")))
+
+    def _result(self, event: Event) -> None:
+        identity = str(event.get("tool_use", ""))
+        if identity not in self._calls:
+            return
+        content = event.get("content", "")
+        content = content if isinstance(content, str) else _blocks(content)
+        block: Block = {"type": "tool_result", "tool_use_id": identity, "content": content}
+        self._results[identity] = {**block, "is_error": True} if event.get("is_error") else block
+        self._after[identity] = _blocks(event.get("after") or [])
+
+    def _shaped(self, event: Event) -> None:
+        """The conversation as it was made: results that were just told are in it."""
+        self._forget()
+        messages = tuple(
+            {"role": str(each["role"]), "content": _blocks(each["content"])}
+            for each in event["messages"]
+        )
         fold = (int(event.get("folded", 0)), str(event.get("fold", "")))
-        found.history = History(messages, int(event.get("counted", 0)), len(messages), *fold)
-    elif kind == "activation":
-        found.loaded.append(str(event.get("skill", "")))
-    elif kind == "end":
-        found.outcome = str(event.get("outcome", ""))
+        counted = int(event.get("counted", 0))
+        self.found.history = History(messages, counted, len(messages), *fold)
 
 
-def _reply(
-    found: Resumed, event: dict[str, Any], open_calls: dict[str, Block], results: list[Block]
-) -> None:
-    history = found.history
-    if results:
-        history = history.plus({"role": "user", "content": list(results)})
-        results.clear()
-    usage = Usage(*event.get("usage", ()))
-    message = {"role": "assistant", "content": event["content"]}
-    found.history = history.after_reply(message, usage.prompt + usage.output)
-    for block in event["content"]:
-        if block.get("type") == "tool_use":
-            open_calls[block["id"]] = block
-    found.turns += 1
-    found.usage = found.usage.plus(usage)
-    cost = event.get("cost")
-    found.cost = None if cost is None or found.cost is None else found.cost + cost
+def _failed(identity: str, why: str) -> Block:
+    return {"type": "tool_result", "tool_use_id": identity, "content": why, "is_error": True}
 
 
-def _result(identity: str, event: dict[str, Any]) -> Block:
-    block: Block = {
-        "type": "tool_result",
-        "tool_use_id": identity,
-        "content": event.get("content", ""),
-    }
-    return {**block, "is_error": True} if event.get("is_error") else block
+def _blocks(content: Any) -> list[Block]:
+    """Content blocks, looked through; a content that was too long for the trace is a text.
+
+    Raises:
+        ValueError: they make no sense.
+    """
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        raise ValueError("no content")
+    for block in content:
+        kind = block["type"]
+        fields = {"text": ("text",), "tool_use": ("id", "name")}.get(kind, ())
+        if not isinstance(kind, str) or any(not isinstance(block[name], str) for name in fields):
+            raise ValueError("no content block")
+        if kind == "tool_use" and not isinstance(block["input"], dict):
+            raise ValueError("no input")
+    return content
 
 
-def _lost(identity: str) -> Block:
-    return {"type": "tool_result", "tool_use_id": identity, "content": _LOST, "is_error": True}
+def _number(cost: Any) -> float | None:
+    if cost is None:
+        return None
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < float("inf"):
+        raise ValueError("no cost")
+    return float(cost)
+
+
+def _costs(path: str) -> Iterator[float | None]:
+    """What the requests of subagents cost, as their traces say; as far as they can be read."""
+    try:
+        for event in read_with_agents(path, lambda _: None):
+            summary = event["type"] == "warning" and event.get("about") == "summary"
+            if event.get("agent") and (event["type"] == "reply" or summary):
+                yield _number(event.get("cost"))
+    except InputError:
+        yield None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from skilleval.errors import ExitCode, InputError, ModelError
+from skilleval.harness.account import Account
 from skilleval.harness.context.manager import Thresholds
 from skilleval.harness.permissions import (
     Callback,
@@ -26,8 +28,12 @@ from skilleval.trace.writer import TraceWriter
 if TYPE_CHECKING:
     from skilleval.harness.hooks.hooks import Hooks
     from skilleval.harness.tools.base import Tool, ToolContext
+    from skilleval.harness.watching import Watched
 
-__all__ = ["Ended", "Outcome", "Purse", "Session", "SessionLimits"]
+__all__ = ["CALL", "Ended", "Outcome", "Purse", "Session", "SessionLimits"]
+
+CALL: ContextVar[str] = ContextVar("call", default="")
+"""The id of the tool call that is carried out, for what it starts."""
 
 
 class Outcome(StrEnum):
@@ -72,8 +78,8 @@ class SessionLimits:
         dollars: for the session with its subagents; None for no limit.
         seconds: for one prompt; None for no limit.
         output_tokens: of one answer; None for what the model can.
-        agents: subagents of a session; at_once: of these, at the same time; depth: of subagents
-            of subagents.
+        agents: subagents of a session, theirs included; at_once: of one agent, at the same time;
+            depth: of subagents of subagents.
         stop_blocks: how often hooks may keep a turn from ending.
         continuations: how often an answer that hit its length limit is gone on with.
     """
@@ -100,11 +106,12 @@ class SessionLimits:
 class Purse:
     """What a session may spend, together with its subagents, and what it has spent.
 
-    ``spent`` is None once a price is not known.
+    ``spent`` is None once a price is not known; ``agents`` were started so far.
     """
 
     limit: float | None = None
     spent: float | None = 0.0
+    agents: int = 0
 
     def pay(self, cost: float | None) -> None:
         """Count what a request cost."""
@@ -114,6 +121,13 @@ class Purse:
     def empty(self) -> bool:
         """Whether the limit is reached; what can't be known counts as reached."""
         return self.limit is not None and (self.spent is None or self.spent >= self.limit)
+
+    @property
+    def why_empty(self) -> str:
+        """In words, for an empty purse."""
+        if self.spent is None:
+            return f"what was spent of the budget of ${self.limit:g} is not known"
+        return f"the budget of ${self.limit:g} is spent"
 
 
 @dataclass
@@ -134,7 +148,7 @@ class Session:
         callback: who decides on calls that are left open; None for nobody.
         classifier: decides in the mode ``auto``.
         thresholds: when the context is made smaller.
-        server_side: parameters that have the API make room in place of our shapers.
+        context_management: what the API itself does to make room, in place of our shapers.
         agent: the id of a subagent; empty for the main agent.
         agent_type: its kind.
         parent: the tool call that started it.
@@ -146,6 +160,8 @@ class Session:
         notes: what the model is told with the next prompt.
         grants: what was allowed until the session ends; never written down.
         denials: how often something was refused.
+        account: what was asked for and done so far, for the classifier.
+        watched: the files whose changes matter; shared with subagents.
     """
 
     id: str
@@ -161,7 +177,7 @@ class Session:
     callback: Callback | None = None
     classifier: Classifier | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
-    server_side: Mapping[str, Any] = field(default_factory=dict)
+    context_management: Sequence[str] = ()
     agent: str = ""
     agent_type: str = ""
     parent: str = ""
@@ -173,6 +189,8 @@ class Session:
     notes: list[str] = field(default_factory=list)
     grants: Grants = field(default_factory=Grants)
     denials: Denials = field(default_factory=Denials)
+    account: Account = field(default_factory=Account)
+    watched: Watched | None = None
 
     def __post_init__(self) -> None:
         """Refuse a limit that can't be kept.
@@ -200,6 +218,11 @@ class Session:
         if self.watch is not None:
             self.watch(event)
         return event
+
+    def drained(self) -> Iterator[Event]:
+        """The events that were not passed on yet; they are then."""
+        while self.waiting:
+            yield self.waiting.popleft()
 
     def at_prompt(self, prompt_id: str) -> None:
         """Say which prompt is worked on from now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import uuid
 from collections import deque
@@ -10,17 +11,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from skilleval.errors import InputError
-from skilleval.harness.agents import AgentType, task_prompt
+from skilleval.errors import SkillevalError
+from skilleval.harness.account import Account
+from skilleval.harness.agents import GENERAL, AgentType, task_prompt
 from skilleval.harness.calls import fire
 from skilleval.harness.hooks.events import HookEvent
 from skilleval.harness.loop import State, work
-from skilleval.harness.session import Outcome, Session
+from skilleval.harness.preamble import preamble_runner
+from skilleval.harness.session import CALL, Outcome, Session
 from skilleval.harness.tools.base import Tool, ToolContext, ToolError, ToolResult
 from skilleval.harness.tools.ledger import FileLedger
 from skilleval.models.endpoint import Answers
 from skilleval.prompt.system import Prompt
-from skilleval.trace.events import EventType
+from skilleval.trace.events import VERSION, EventType
 from skilleval.trace.writer import TraceWriter
 
 __all__ = ["Spawner"]
@@ -53,7 +56,6 @@ class Spawner:
         self.agents = agents
         self._make_prompt = make_prompt
         self._open_model = open_model
-        self._started = 0
         self._room = asyncio.Semaphore(session.limits.at_once)
 
     async def __call__(self, input: Mapping[str, Any]) -> ToolResult:
@@ -62,16 +64,11 @@ class Spawner:
         Raises:
             ToolError: there can be no such agent.
         """
-        session, limits = self.session, self.session.limits
+        session = self.session
         kind = self.agents.get(input.get("subagent_type") or next(iter(self.agents)))
         if kind is None:
             raise ToolError(f"There is no such kind of agent. There are: {', '.join(self.agents)}.")
-        if self._started >= limits.agents:
-            raise ToolError(
-                f"{limits.agents} agents were started, which is the limit. Do the rest yourself."
-            )
-        self._started += 1
-        identity = uuid.uuid4().hex[:12]
+        identity = self._counted()
         task = {
             "task_id": identity,
             "task_subject": str(input.get("description", "")),
@@ -80,8 +77,15 @@ class Spawner:
         verdict = await fire(session, HookEvent.TASK_CREATED, **task)
         if verdict.behavior == "deny":
             raise ToolError(f"A hook has something against this task: {verdict.reason}")
+        prompt = task_prompt(
+            str(input["prompt"]),
+            str(input.get("output_format", "")),
+            str(input.get("guidance", "")),
+            str(input.get("boundaries", "")),
+        )
         async with self._room:
-            result = await self._run(kind, identity, input)
+            apart = input.get("isolation") == "worktree"
+            result = await self._run(kind, identity, prompt, apart=apart)
         verdict = await fire(session, HookEvent.TASK_COMPLETED, **task)
         if verdict.behavior == "deny":
             return replace(
@@ -91,27 +95,58 @@ class Spawner:
             )
         return result
 
-    async def _run(self, kind: AgentType, identity: str, input: Mapping[str, Any]) -> ToolResult:
-        session = self.session
-        folder = os.path.join(os.path.dirname(session.trace.path), "agents")
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        path = os.path.join(folder, f"agent-{identity}.jsonl")
-        prompt = task_prompt(
-            str(input["prompt"]),
-            str(input.get("output_format", "")),
-            str(input.get("guidance", "")),
-            str(input.get("boundaries", "")),
-        )
+    async def fork(self, instructions: str, agent: str) -> ToolResult:
+        """Have an agent follow the instructions of a skill.
+
+        Args:
+            instructions: all that it is told.
+            agent: its kind; the general one does it where there is none of that name.
+
+        Raises:
+            ToolError: no more agents can be started.
+        """
+        kind = self.agents.get(agent)
+        if kind is None:
+            kind = self.agents.get(GENERAL.name) or next(iter(self.agents.values()))
+            if agent:
+                said = f"there is no kind of agent {agent[:100]!r}; {kind.name} follows the skill"
+                self.session.emit(EventType.WARNING, about="skill", message=said)
+        identity = self._counted()
+        async with self._room:
+            return await self._run(kind, identity, instructions)
+
+    def _counted(self) -> str:
+        """The id of one more agent."""
+        most, purse = self.session.limits.agents, self.session.purse
+        if purse.agents >= most:
+            raise ToolError(
+                f"{most} agents were started, which is the limit. Do the rest yourself."
+            )
+        purse.agents += 1
+        return uuid.uuid4().hex[:12]
+
+    async def _run(
+        self, kind: AgentType, identity: str, prompt: str, *, apart: bool = False
+    ) -> ToolResult:
+        session, called_by = self.session, CALL.get()
+        model = await self._opened(kind)
+        tree = await self._worktree(identity) if apart else ""
+        folder = os.path.dirname(session.trace.path)
+        path = os.path.join(folder, "agents", f"agent-{identity}.jsonl")
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         session.emit(
             EventType.AGENT,
+            tool_use=called_by or None,
             agent_id=identity,
             agent_type=kind.name,
             task=prompt,
-            trace=os.path.relpath(path, os.path.dirname(session.trace.path)),
+            worktree=tree or None,
+            trace=os.path.relpath(path, folder),
         )
-        tree = await self._worktree(identity) if input.get("isolation") == "worktree" else None
         with TraceWriter(path, session.id) as trace:
-            child = await self._child(kind, identity, trace, tree)
+            child = self._child(kind, model, tree)
+            child.agent, child.parent, child.trace = identity, called_by, trace
+            _start(child)
             last = State()
             async for item in work(child, prompt):
                 if isinstance(item, State):
@@ -119,23 +154,32 @@ class Spawner:
         left = await self._leave(tree) if tree else ""
         return _report(last, identity, left)
 
-    async def _child(
-        self, kind: AgentType, identity: str, trace: TraceWriter, tree: str | None
-    ) -> Session:
+    async def _opened(self, kind: AgentType) -> Answers:
+        """The model of a kind, before anything is made for it."""
+        session = self.session
+        try:
+            model = await self._open_model(kind.model) if kind.model else session.model
+        except SkillevalError as error:
+            raise ToolError(f"The agent {kind.name} can't be had: {error.message}") from None
+        if session.purse.limit is not None and model.model.tier.prices is None:
+            raise ToolError(
+                f"The agent {kind.name} can't be had: there is a limit in dollars, and the price "
+                f"of {model.model.name} is not known."
+            )
+        return model
+
+    def _child(self, kind: AgentType, model: Answers, tree: str) -> Session:
         session = self.session
         allowed = set(session.tools) - {"Agent"} if kind.tools is None else set(kind.tools)
         if session.depth + 1 >= session.limits.depth:
             allowed -= {"Agent"}
         tools = [tool for name, tool in session.tools.items() if name in allowed]
-        try:
-            model = await self._open_model(kind.model) if kind.model else session.model
-        except InputError as error:
-            raise ToolError(f"The agent {kind.name} can't be had: {error.message}") from None
         context: ToolContext = replace(
             session.context,
             files=FileLedger(),
             loaded={},
             spawn=None,
+            fork=None,
             cwd=tree or session.context.cwd,
         )
         child = replace(
@@ -144,25 +188,21 @@ class Spawner:
             prompt=self._make_prompt(kind, tools),
             tools={tool.name: tool for tool in tools},
             context=context,
-            trace=trace,
-            agent=identity,
+            hooks=copy.copy(session.hooks),  # they are told where this agent is, not its parent
             agent_type=kind.name,
             depth=session.depth + 1,
             waiting=deque(),
             stream=None,
+            account=Account(session.account),
         )
-        if "Agent" in child.tools:
-            context.spawn = Spawner(child, self.agents, self._make_prompt, self._open_model)
-        child.emit(
-            EventType.START,
-            version=1,
-            driver="native",
-            model=model.model.name,
-            agent_type=kind.name,
-            depth=child.depth,
-            system=child.prompt.system,
-            tools=list(child.prompt.tools),
-        )
+        if tree:
+            here = os.path.join(context.workspace, os.path.relpath(tree, context.home))
+            child.hooks.session = replace(child.hooks.session, cwd=here)
+        context.run_preamble = preamble_runner(child)
+        if child.depth < session.limits.depth:
+            spawner = Spawner(child, self.agents, self._make_prompt, self._open_model)
+            context.spawn = spawner if "Agent" in child.tools else None
+            context.fork = spawner.fork if session.context.fork else None
         return child
 
     async def _git(self, *words: str) -> tuple[int, str]:
@@ -188,6 +228,22 @@ class Spawner:
             await self._git("worktree", "remove", path)
             return ""
         return f"\n\nIts changes are in the working tree {path}."
+
+
+def _start(child: Session) -> None:
+    """Write the first event of an agent."""
+    child.emit(
+        EventType.START,
+        version=VERSION,
+        driver="native",
+        model=child.model.model.name,
+        agent_type=child.agent_type,
+        depth=child.depth,
+        mode=str(child.policy.mode),
+        sandbox=child.context.sandbox.name,
+        system=child.prompt.system,
+        tools=list(child.prompt.tools),
+    )
 
 
 def _report(last: State, identity: str, left: str) -> ToolResult:

@@ -91,6 +91,11 @@ class Assembly:
             pieces.setdefault("input", []).append(delta["partial_json"])
         elif kind == "signature_delta":
             self._blocks[index]["signature"] = delta["signature"]
+        elif kind == "compaction_delta":  # a summary that the API made; it is to be sent back
+            if isinstance(delta.get("content"), str):
+                pieces.setdefault("content", []).append(delta["content"])
+            if delta.get("encrypted_content") is not None:
+                self._blocks[index]["encrypted_content"] = delta["encrypted_content"]
         elif kind == "citations_delta":
             block = self._blocks[index]
             block["citations"] = [*(block.get("citations") or []), delta["citation"]]

@@ -24,6 +24,7 @@ __all__ = [
     "Preamble",
     "already_loaded",
     "find_skill",
+    "forked",
     "launching",
     "load_skill",
     "loaded_again",
@@ -122,6 +123,12 @@ def shown_output(printed: str) -> str:
 def launching(called: str) -> str:
     """The tool's result; the text of the skill follows as a message of its own."""
     return f"Launching skill: {_plain(called)}"
+
+
+def forked(called: str, report: str, *, failed: bool = False) -> str:
+    """The tool's result where an agent has followed the instructions of a skill."""
+    how = "did not complete" if failed else "completed"
+    return f'Skill "{_plain(called)}" {how} (forked execution).\n\nResult:\n{report}'
 
 
 def already_loaded(called: str, arguments: str | None = None) -> str:

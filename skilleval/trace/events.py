@@ -8,7 +8,7 @@ driver's own payload stands under ``raw``.
 | type | when | fields |
 |---|---|---|
 | start | first | driver, model, mode, sandbox, system, tools, listing, skills, instructions, servers, workspace, limits |
-| resume | a session goes on after it ended or was killed | model, mode, sandbox |
+| resume | a session goes on after it ended or was killed | model, mode, sandbox, lost (calls) |
 | prompt | a user said something | content |
 | request | before a model is asked | messages (how many), tokens (estimated), prefix_sha256 |
 | reply | a model answered | content, outcome, stop_reason, usage, cost, seconds, attempts, model, request_id |
@@ -19,9 +19,9 @@ driver's own payload stands under ``raw``.
 | hook | hooks ran | event, outcomes, behavior |
 | reminder | the model was told what changed | content |
 | shaped | the context was made smaller | shaper, before, after (tokens), and ``messages`` where these replace the history |
-| agent | a subagent was started | agent_type, task, trace |
+| agent | a subagent was started | agent_id, agent_type, task, worktree, trace |
 | warning | something is odd | about, message |
-| end | last | outcome, reason, turns, usage, cost, text |
+| end | last | outcome, reason, turns, usage, cost, text, denials |
 """  # noqa: E501 - a table
 
 from __future__ import annotations

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 
 from skilleval.errors import InputError
 from skilleval.trace.events import VERSION, Event
 from skilleval.trace.writer import LARGEST
 
-__all__ = ["read_events"]
+__all__ = ["read_events", "read_with_agents"]
 
 _LONGEST = LARGEST + 1024 * 1024
+_DEEPEST = 8
+"""Subagents of subagents whose traces are looked for."""
 
 
 def read_events(path: str) -> Iterator[Event]:
@@ -46,6 +49,33 @@ def read_events(path: str) -> Iterator[Event]:
             if number == 1:
                 _check_version(path, event)
             yield event
+
+
+def read_with_agents(
+    path: str, missing: Callable[[str], None], depth: int = _DEEPEST
+) -> Iterator[Event]:
+    """The events of a trace with those of its subagents, each behind the event that starts it.
+
+    Args:
+        path: of the trace; those of subagents lie in ``agents`` beside it, and only there.
+        missing: called with the path of each trace that is not there.
+        depth: how many subagents of subagents are followed.
+
+    Raises:
+        InputError: see read_events.
+        OSError: see read_events.
+    """
+    for event in read_events(path):
+        yield event
+        agent = event.get("agent_id")
+        if event["type"] != "agent" or not isinstance(agent, str):
+            continue
+        known = agent.isascii() and agent.isalnum() and depth > 0
+        theirs = os.path.join(os.path.dirname(path), "agents", f"agent-{agent}.jsonl")
+        if known and os.path.isfile(theirs):
+            yield from read_with_agents(theirs, missing, depth - 1)
+        else:
+            missing(theirs)
 
 
 def _event(line: bytes) -> Event | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import time
@@ -9,6 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from skilleval.errors import InputError
 from skilleval.redaction import redact_json
 from skilleval.trace.events import Event, EventType
 
@@ -37,6 +40,7 @@ class TraceWriter:
             clock: seconds since 1970.
 
         Raises:
+            InputError: another session is writing to it.
             OSError: it can't be written.
         """
         self.path = path
@@ -44,6 +48,7 @@ class TraceWriter:
         self.written = first
         self._clock = clock
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._take_for_us()
         self._end_torn_line()
 
     def __enter__(self) -> TraceWriter:
@@ -93,12 +98,29 @@ class TraceWriter:
             self._file = -1
 
     def _append(self, data: bytes) -> None:
-        start = os.fstat(self._file).st_size
-        written = os.write(self._file, data)
+        try:
+            written = os.write(self._file, data)
+        except OSError as error:
+            error.filename = self.path
+            raise
         if written < len(data):  # the disk is full: leave no half line behind
-            os.ftruncate(self._file, start)
+            end = os.lseek(self._file, 0, os.SEEK_CUR)
+            os.ftruncate(self._file, end - written)
             os.fsync(self._file)
-            raise OSError(28, os.strerror(28), self.path)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+
+    def _take_for_us(self) -> None:
+        """Keep others from writing to the file; a lock ends with its process, however that ends."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                return  # a file system without locks
+            self.close()
+            raise InputError(
+                f"another session is writing to {self.path}",
+                remedy="Wait until it has ended, or name another file.",
+            ) from None
 
     def _end_torn_line(self) -> None:
         """End the line that a killed writer has left unfinished."""

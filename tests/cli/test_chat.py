@@ -104,6 +104,26 @@ def test_keys_are_not_shown(people: Path, format_: str) -> None:
     assert "abcdefgh" not in done.out + done.err + Path("t.jsonl").read_text()
 
 
+def test_settings_of_the_harness_hold(people: Path) -> None:
+    Path("skilleval.toml").write_text(
+        "[harness]\nbackground = true\n[harness.budgets]\nbash-characters = 300\n"
+    )
+    turns: list[dict[str, object]] = [
+        {"tools": [{"name": "Bash", "input": {"command": "seq 1 900"}}]},
+        {"tools": [{"name": "Bash", "input": {"command": "echo", "run_in_background": True}}]},
+        {"text": "ok"},
+    ]
+    words = ["chat", "x", "--workspace", "work", "--model", script(turns), "--trace", "t.jsonl"]
+    assert run(*words, "--mode", "bypassPermissions").code == 0
+    events = [json.loads(line) for line in Path("t.jsonl").read_text().splitlines()]
+    cut, started = (event["content"] for event in events if event["type"] == "result")
+    assert "Bash shows 300 characters" in cut and started.startswith("Started.")
+    Path("skilleval.toml").write_text("[harness]\nbackgroud = true\n")
+    refused = run(*words[:-1], "u.jsonl")
+    assert_one_clear_error(refused, "no setting backgroud")
+    assert "Did you mean background?" in refused.err
+
+
 def test_a_session_goes_on(people: Path) -> None:
     model = script([{"text": "first"}, {"text": "second"}])
     run("chat", "one", "--workspace", "work", "--model", model, "--trace", "t.jsonl")

@@ -50,6 +50,16 @@ def test_text_in_a_process_of_its_own() -> None:
     assert "  stopped   send by UDP\n" in result.out
     assert f"What {WORKING[0]} can't stop:\n  - " in result.out
     assert "THROUGH" not in result.out
+    assert result.out.splitlines()[-1] == "Everything was stopped."
+
+
+def test_a_machine_without_the_usual_programs_is_reported_on() -> None:
+    report = process("doctor", "--format", "json", env={"PATH": "/nonexistent"})
+    assert report.code == ExitCode.FAILED and report.err == ""
+    assert report.json["problem"] and not report.json["ok"]
+    assert report.json["tools"]["bash"] == ""
+    text = process("doctor", env={"PATH": "/nonexistent"})
+    assert "missing: commands of a model need it" in text.out and "none works" in text.out
 
 
 def test_without_a_sandbox_only_limits_are_promised() -> None:
@@ -61,6 +71,10 @@ def test_without_a_sandbox_only_limits_are_promised() -> None:
     assert held == promised == USES
     assert result.code == ExitCode.OK and report["sandbox"] == "none"
     assert "nothing is isolated" in report["gaps"][0]
+    said = run("doctor", "--sandbox", "none").out
+    assert "Without a sandbox:\n  - nothing is isolated" in said
+    open_ones = len(report["attempts"]) - len(held)
+    assert said.splitlines()[-1].startswith(f"{open_ones} are open")
 
 
 def test_attempt_that_gets_through_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,9 @@ from skilleval.harness.loop import State, work
 from skilleval.harness.opening import Setup, open_session
 from skilleval.harness.permissions import Mode
 from skilleval.harness.resume import resume
+from skilleval.harness.session import Purse
 from skilleval.models.opening import Models
+from skilleval.models.settings import ModelSettings
 from skilleval.skill import Skill, discover
 from skilleval.trace.reader import read_events
 
@@ -43,6 +45,7 @@ class World:
         self.workspace.mkdir()
         self.trace = folder / "trace.jsonl"
         self.last = State()
+        self.purse = Purse()
 
     def script(self, turns: Sequence[Turn] | dict[str, Any]) -> str:
         """The name of a model that plays turns."""
@@ -66,27 +69,37 @@ class World:
         opening: dict[str, Any] | None = None,
         **setup: Any,
     ) -> list[dict[str, Any]]:
-        """Work on a prompt; the events of the trace. ``last`` holds the state."""
+        """Work on a prompt; the events of the trace. ``last`` holds the state.
+
+        ``known`` holds the settings of models; ``model`` takes the place of the script.
+        """
+        known = setup.pop("known", {})
+        model = setup.get("model") or self.script(turns)
         skills = setup.pop("skills", None)
         found = [Skill(s) for s in discover([str(skills)]).skills] if skills else []
         what = Setup(
-            model=self.script(turns),
             workspace=str(self.workspace),
             skills=found,
-            **{"mode": Mode.BYPASS, "sandbox": "auto", **setup},
+            **{"model": model, "mode": Mode.BYPASS, "sandbox": "auto", **setup},
         )
-        asyncio.run(self._run(what, prompt, resuming, opening or {}))
+        asyncio.run(self._run(what, prompt, resuming, opening or {}, known))
         return list(read_events(str(self.trace)))
 
     async def _run(
-        self, setup: Setup, prompt: str, resuming: bool, opening: dict[str, Any]
+        self,
+        setup: Setup,
+        prompt: str,
+        resuming: bool,
+        opening: dict[str, Any],
+        known: dict[str, ModelSettings] | None = None,
     ) -> None:
         before = resume(str(self.trace)) if resuming else None
         state = State(before.history) if before else None
         async with (
-            Models({}) as models,
+            Models(known or {}) as models,
             open_session(setup, models, str(self.trace), resumed=before, **opening) as session,
         ):
+            self.purse = session.purse
             async for item in work(session, prompt, state):
                 if isinstance(item, State):
                     self.last = item

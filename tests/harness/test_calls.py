@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from harness.kit import World, call, of, results, say
+from harness.kit import World, call, calls, of, results, say
 
 from skilleval.harness.permissions import Answer, Capability, Mode, Rules
 from skilleval.harness.permissions import Call as PermissionCall
@@ -31,6 +31,7 @@ def test_a_denied_call_is_a_routing_signal(world: World) -> None:
     assert any(c["kind"] == "execute" for c in decision["capabilities"])
     assert "That is no reason to stop" in results(events)[0]
     assert of(events, "result")[0]["is_error"]
+    assert of(events, "end")[0]["denials"] == 1
     assert world.last.ended and world.last.ended.outcome == "completed"
 
 
@@ -221,3 +222,79 @@ def test_the_condition_of_a_hook_is_a_rule(world: World) -> None:
     turns = [call("Bash", command="echo hi"), call("Bash", command="touch x"), say("ok")]
     events = world.run(turns, settings=[settings])
     assert [event["allowed"] for event in of(events, "permission")] == [True, False]
+
+
+@pytest.mark.parametrize("engine", ["rg", "python3"])
+def test_searches_leave_out_what_a_rule_forbids_to_read(world: World, engine: str) -> None:
+    for name in ("open.txt", "secret/key.txt", ".env"):
+        (world.workspace / name).parent.mkdir(exist_ok=True)
+        (world.workspace / name).write_text("token\n")
+    (world.workspace / "link").symlink_to("secret/key.txt")
+    searches = [
+        call("Grep", pattern="token"),
+        call("Grep", pattern="token", output_mode="content"),
+        call("Grep", pattern="token", output_mode="count", response_format="detailed"),
+        call("Glob", pattern="**/*"),
+        call("Glob", pattern="/workspace/**/*.txt"),
+        call("Grep", pattern="no such text"),
+        call("Grep", pattern="token", path="secret"),
+    ]
+    rules = Rules.parse(["Read(./secret/**)", "Read(.env)"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skilleval.harness.tools.search._programs", _only(engine))
+        found = results(world.run([*searches, say("ok")], rules=rules))
+    for text in found[:5]:
+        assert "open.txt" in text and "key.txt" not in text and ".env" not in text
+        assert "link" not in text
+        assert "that a rule forbids to read are left out" in text
+    # the same is said where nothing is left out: or else a search could find out what is in them
+    assert "are left out" in found[5] and "No line matches" in found[5]
+    assert "denies it" in found[6]
+    world.trace.unlink()
+    assert "left out" not in results(world.run([searches[0], say("ok")]))[0]
+
+
+def _only(engine: str) -> Any:
+    async def programs(context: Any) -> dict[str, bool]:
+        return {name: name == engine for name in ("rg", "python3")}
+
+    return programs
+
+
+def test_a_bad_call_is_answered_before_anybody_is_asked(world: World) -> None:
+    asked: list[str] = []
+
+    async def person(*_: object) -> Answer:
+        asked.append("asked")
+        return Answer(True)
+
+    turns = [call("Write", file_path="a"), call("Bash", command=7), say("ok")]
+    settings = world.settings(hooks={"PreToolUse": [hook("open('ran', 'w')")]})
+    events = world.run(
+        turns, mode=Mode.DEFAULT, settings=[settings], opening={"callback": person}
+    )  # fmt: skip
+    assert not asked and not of(events, "permission") and not of(events, "hook")
+    assert "content is missing" in results(events)[0] and "A right call" in results(events)[0]
+    assert "command must be a string, not 7" in results(events)[1]
+
+
+def test_an_input_that_a_hook_has_changed_is_checked_again(world: World) -> None:
+    changed = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
+    changed |= {"updatedInput": {"file_path": "x", "content": 5}}
+    answer = f"print(json.dumps({{'hookSpecificOutput': {changed!r}}}))"
+    settings = world.settings(hooks={"PreToolUse": [hook(answer)]})
+    turns = [call("Write", file_path="a", content="b"), say("ok")]
+    events = world.run(turns, settings=[settings])
+    assert "A hook changed the call to one that makes no sense" in results(events)[0]
+    assert not list(world.workspace.iterdir())
+
+
+def test_results_come_first_and_what_follows_from_them_after_all(world: World) -> None:
+    for name in ("one", "two"):
+        folder = world.folder / "skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does.\n---\nGo {name}.")
+    turn = calls(("Skill", {"skill": "one"}), ("Skill", {"skill": "two"}))
+    world.run([turn, say("ok")], skills=world.folder / "skills")
+    kinds = [block["type"] for block in world.last.history.messages[2]["content"]]
+    assert kinds == ["tool_result", "tool_result", "text", "text"]

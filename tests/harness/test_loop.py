@@ -221,7 +221,7 @@ def test_an_interruption_is_written_down(world: World) -> None:
             if event["type"] == "request":
                 started.set()
 
-        task = asyncio.create_task(world._run(setup, "Do it.", False, {"watch": watch}))
+        task = asyncio.create_task(world._run(setup, "Do it.", False, {"watch": watch}, {}))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -243,3 +243,6 @@ def test_a_purse_is_empty_when_it_is_spent_or_when_nobody_knows() -> None:
     unknown = Purse(1.0)
     unknown.pay(None)
     assert unknown.empty and unknown.spent is None
+    assert (purse.why_empty, unknown.why_empty) == (
+        "the budget of $1 is spent", "what was spent of the budget of $1 is not known",
+    )  # fmt: skip

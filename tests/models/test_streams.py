@@ -167,6 +167,18 @@ def test_unknown_events_deltas_and_blocks_are_passed_over() -> None:
     assert whole["usage"]["input_tokens"] == 10
 
 
+def test_a_summary_of_the_api_comes_whole() -> None:
+    block = {"type": "compaction", "content": None}
+    said = [
+        piece("compaction_delta", content="They wanted ", encrypted_content=None),
+        piece("compaction_delta", content="tea.", encrypted_content="x1"),
+    ]
+    assembly = assembled([START, begin(block), *said, end(), finish(), STOP])
+    assert assembly.message["content"] == [
+        {"type": "compaction", "content": "They wanted tea.", "encrypted_content": "x1"}
+    ]
+
+
 def test_blocks_that_are_not_ended_end_with_the_message() -> None:
     events = [START, begin(tool_use()), piece("input_json_delta", partial_json='{"a": 1}')]
     assembly = assembled([*events, finish("tool_use")])

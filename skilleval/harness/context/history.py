@@ -79,6 +79,13 @@ class History:
         """The conversation with more messages."""
         return replace(self, messages=(*self.messages, *messages))
 
+    def with_more(self, blocks: list[Block]) -> History:
+        """The conversation with more blocks in its last message."""
+        *others, last = self.messages
+        longer = {**last, "content": [*blocks_of(last), *blocks]}
+        more = estimate([{"content": blocks}]) if self.upto == len(self.messages) else 0
+        return replace(self, messages=(*others, longer), counted=self.counted + more)
+
     def after_reply(self, message: Message, tokens: int) -> History:
         """The conversation with a model's reply, and what the API counted for all of it."""
         messages = (*self.messages, message)

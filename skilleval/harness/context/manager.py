@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -16,8 +16,17 @@ from skilleval.harness.context.summary import (
     summary_request,
 )
 
-__all__ = ["Context", "Shaped", "Thresholds", "server_side"]
+__all__ = ["EDITS", "Context", "Shaped", "Thresholds", "server_side"]
 
+_CLEAR_THINKING = "clear_thinking_20251015"
+_CLEAR_TOOLS = "clear_tool_uses_20250919"
+_COMPACT = "compact_20260112"
+EDITS = (_CLEAR_THINKING, _CLEAR_TOOLS, _COMPACT)
+"""What the API can do by itself to make room, in the order that it wants them in."""
+_KEPT_TOOLS = 5
+"""The latest tool results, which it leaves alone."""
+_LEAST_TO_COMPACT = 50_000
+"""Input tokens below which it does not sum up."""
 _LEAST_GAIN = 0.05
 """The share of the window that a shaper has to save to be worth a broken cache."""
 Summarise = Callable[[list[Message]], Awaitable[str]]
@@ -29,6 +38,14 @@ class Thresholds:
     """At which share of the window each shaper sets in, and when a warning is due.
 
     They are settings of ours: no numbers of another harness are known for sure.
+
+    Attributes:
+        results: long results of tools are cut.
+        snip: what later messages have made void is taken out.
+        microcompact: all results but the last few are cleared.
+        collapse: all but the last messages are shown in a few lines.
+        summary: the conversation is summed up by the model.
+        warn: the model is told how full its window is, once at each of these.
     """
 
     results: float = 0.5
@@ -158,26 +175,31 @@ def _valid_from(messages: list[Message], start: int) -> list[Message]:
     return messages[-1:]
 
 
-def server_side(trigger: int, *, compact: bool = False) -> dict[str, Any]:
+def server_side(
+    edits: Collection[str], window: int, thresholds: Thresholds, *, thinking: bool
+) -> dict[str, Any]:
     """The parameters that have the API itself make room, in place of our shapers.
 
     Args:
-        trigger: input tokens from which on.
-        compact: whether it may also sum up (it wants a trigger of 50,000 or more then).
+        edits: what it is to do, of ``EDITS``.
+        window: tokens that the model can take in.
+        thresholds: tool results go from ``results`` on, and it sums up from ``summary`` on.
+        thinking: whether the model thinks; the API refuses to clear thinking where it does not.
     """
-    edits: list[dict[str, Any]] = [
-        {"type": "clear_thinking_20251015"},
-        {
-            "type": "clear_tool_uses_20250919",
-            "trigger": {"type": "input_tokens", "value": trigger},
-            "keep": {"type": "tool_uses", "value": 5},
-        },
-    ]
-    betas = ["context-management-2025-06-27"]
-    if compact:
-        value = max(trigger, 50_000)
-        edits.append(
-            {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": value}}
-        )
+    made: list[dict[str, Any]] = []
+    if _CLEAR_THINKING in edits and thinking:
+        made.append({"type": _CLEAR_THINKING})
+    if _CLEAR_TOOLS in edits:
+        tokens = max(1, int(thresholds.results * window))
+        keep = {"type": "tool_uses", "value": _KEPT_TOOLS}
+        made.append({"type": _CLEAR_TOOLS, "trigger": _tokens(tokens), "keep": keep})
+    betas = ["context-management-2025-06-27"] if made else []
+    if _COMPACT in edits:
+        tokens = max(_LEAST_TO_COMPACT, int(thresholds.summary * window))
+        made.append({"type": _COMPACT, "trigger": _tokens(tokens)})
         betas.append("compact-2026-01-12")
-    return {"context_management": {"edits": edits}, "betas": betas}
+    return {"context_management": {"edits": made}, "betas": betas} if made else {}
+
+
+def _tokens(count: int) -> dict[str, Any]:
+    return {"type": "input_tokens", "value": count}

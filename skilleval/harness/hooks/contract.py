@@ -168,7 +168,7 @@ EVENTS: dict[HookEvent, Contract] = {
         timeout=30.0,
     ),
     HookEvent.NOTIFICATION: Contract(
-        when="The user is notified of something.",
+        when="The user is notified of something: here, that somebody is asked for a permission.",
         fields=(
             Field("message", "the text"),
             Field("notification_type", "its kind"),
@@ -176,7 +176,8 @@ EVENTS: dict[HookEvent, Contract] = {
         ),
         powers=_powers(),
         subject="notification_type",
-        values="kinds of notifications, such as `permission_prompt`, `idle_prompt`",
+        values="`permission_prompt`; nobody waits, logs in or fills in forms here, so that "
+        "`idle_prompt`, `auth_success` and `elicitation_dialog` never come",
         timeout=30.0,
     ),
     HookEvent.SUBAGENT_START: Contract(
@@ -231,14 +232,17 @@ EVENTS: dict[HookEvent, Contract] = {
         timeout=30.0,
     ),
     HookEvent.CONFIG_CHANGE: Contract(
-        when="A settings file has changed during the session and would be read again.",
+        when="A settings file that the session was given has changed and would be read again; "
+        "that is looked for when all tool calls of an answer are settled.",
         fields=(
             Field("source", "which settings"),
             Field("file_path", "the file", needed=False),
         ),
         powers=_powers(Power.BLOCK),
         subject="source",
-        values="`user_settings`, `project_settings`, `local_settings`, `policy_settings`, `skills`",
+        values="`user_settings` (in `~/.claude`), `local_settings` (`settings.local.json`), "
+        "`policy_settings` (`managed-settings.json`), `project_settings` (any other file); "
+        "`skills` never comes, since skills are not read again",
         denial="the session keeps the settings that it has",
         timeout=30.0,
     ),
@@ -252,14 +256,17 @@ EVENTS: dict[HookEvent, Contract] = {
         timeout=30.0,
     ),
     HookEvent.FILE_CHANGED: Contract(
-        when="A watched file was changed, made or removed by somebody else.",
+        when="A watched file was changed, made or removed, by a tool or by anybody else; that is "
+        "looked for when all tool calls of an answer are settled.",
         fields=(
             Field("file_path", "the file"),
             Field("event", "`change`, `add`, `unlink`"),
         ),
         powers=_powers(),
         subject="file_path",
-        values="names of files without their folders, always literal, `|` between them",
+        values="names of files without their folders, always literal, `|` between them; these are "
+        "watched in the folder that the session works in. A hook without a matcher has none "
+        "watched, and is called for those of other hooks",
         timeout=30.0,
     ),
     HookEvent.PRE_COMPACT: Contract(

@@ -177,5 +177,11 @@ _RULES = f"""## What holds everywhere
 - **Rubbish** is text where only JSON means something, broken JSON, JSON that was cut, or a value of
   the wrong type in a part that the event heeds. None of such an answer is heeded. Parts that the
   event does not know are passed over, and the trace names them.
+- **Changed settings.** What a settings file says now takes the place of what it said when it was
+  read: its hooks, and its permission rules; the mode stays. A file that is broken, or that a hook
+  of ConfigChange denies, changes nothing. Where the model's own tools could have changed the file,
+  which is so in every folder that they may write to, and everywhere without a sandbox, it is not
+  believed: rules in its `deny` and `ask` that are new hold as well, and all else stays as it was.
+  The trace has a warning with what came of it.
 - **Sizes.** {KEPT >> 10} KB of an output are kept and the rest is counted; after {FLOOD >> 20} MB a
   command is killed. Reasons, contexts and messages are cut at {MOST:,} characters, and say so."""

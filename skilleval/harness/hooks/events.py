@@ -69,7 +69,7 @@ class Field(NamedTuple):
 COMMON = (
     Field("session_id", "the session"),
     Field("transcript_path", "where its transcript is written"),
-    Field("cwd", "the working directory of the session"),
+    Field("cwd", "the working directory of the session, on this machine"),
     Field("hook_event_name", "the event"),
     Field("prompt_id", "the prompt being worked on, once there is one", needed=False),
     Field("permission_mode", "the permission mode, at the events that say so", needed=False),

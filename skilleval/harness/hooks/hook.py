@@ -102,6 +102,14 @@ class Hook:
         return pattern.search(subject) is not None
 
     @property
+    def watches(self) -> tuple[str, ...]:
+        """The names of files that have to be watched for it, those of FileChanged."""
+        if self.event is not HookEvent.FILE_CHANGED:
+            return ()
+        names = self.matcher.split("|")
+        return tuple(n for n in names if n not in ("", "*", ".", "..") and not {"/", "\0"} & {*n})
+
+    @property
     def seconds(self) -> float:
         """How long it may take."""
         if self.timeout is not None:

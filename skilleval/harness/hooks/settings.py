@@ -11,6 +11,7 @@ from skilleval.errors import InputError
 from skilleval.harness.hooks.contract import EVENTS
 from skilleval.harness.hooks.events import HookEvent
 from skilleval.harness.hooks.hook import Hook, Kind
+from skilleval.skill.disk import TooLarge, read
 
 __all__ = ["read_hooks"]
 
@@ -48,11 +49,9 @@ def read_hooks(path: str | os.PathLike[str], *, warnings: list[str] | None = Non
 
 def _load(name: str) -> Any:
     try:
-        with open(name, "rb") as file:
-            data = file.read(_LARGEST + 1)
-        if len(data) > _LARGEST:
-            raise InputError(f"{name}: larger than {_LARGEST >> 20} MB")
-        return json.loads(data.decode("utf-8-sig"))
+        return json.loads(read(name, _LARGEST, follow=True).decode("utf-8-sig"))
+    except TooLarge:
+        raise InputError(f"{name}: larger than {_LARGEST >> 20} MB") from None
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from None
     except json.JSONDecodeError as error:
@@ -108,7 +107,10 @@ class _Reader:
             self.handler(event, matcher, handler, f"{place}.hooks[{i}]")
             for i, handler in enumerate(handlers)
         )
-        return [hook for hook in read if hook is not None]
+        hooks = [hook for hook in read if hook is not None]
+        if event is HookEvent.FILE_CHANGED and not any(hook.watches for hook in hooks):
+            self.warn(f"{place}.matcher", "it names no file, so that none is watched for it")
+        return hooks
 
     def handler(self, event: HookEvent, matcher: str, handler: Any, place: str) -> Hook | None:
         handler = self.want(handler, dict, "an object", place)

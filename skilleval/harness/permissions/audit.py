@@ -71,15 +71,16 @@ def audit_lines(events: Iterable[Mapping[str, Any]], audit: Audit | None = None)
             continue
         decision = Decision.from_event(event)
         audit.add(decision)
-        yield from _lines(audit.total, decision)
+        yield from _lines(audit.total, decision, str(event.get("agent") or ""))
     yield ""
     yield from _summary(audit)
 
 
-def _lines(number: int, decision: Decision) -> Iterator[str]:
+def _lines(number: int, decision: Decision, agent: str) -> Iterator[str]:
     verdict = "allowed" if decision.allowed else "DENIED"
     mark = " " if decision.covered else "!"
     where = f"  [{decision.id}]" if decision.id else ""
+    where += f"  (agent {_short(agent)})" if agent else ""
     yield f"{mark} {number:>4}  {verdict}  {decision.tool}  {_short(_what(decision))}{where}"
     yield f"          by {decision.step}: {_short(decision.decided_by)}"
     if decision.reason:
@@ -106,15 +107,20 @@ def _short(text: str) -> str:
 
 def _summary(audit: Audit) -> Iterator[str]:
     denied = audit.total - audit.allowed
-    yield f"{audit.total:,} decisions: {audit.allowed:,} allowed, {denied:,} denied"
+    yield f"{_count(audit.total, 'decision')}: {audit.allowed:,} allowed, {denied:,} denied"
     for title, counts in (("step", audit.steps), ("tool", audit.tools)):
         for name in dict.fromkeys(name for name, _ in counts):
             yes, no = counts[name, True], counts[name, False]
             yield f"  {title} {name}: {yes:,} allowed, {no:,} denied"
     if audit.uncovered:
+        verb = "was" if audit.uncovered == 1 else "were"
         yield (
-            f"{audit.uncovered:,} calls were covered by no rule (marked !), "
+            f"{_count(audit.uncovered, 'call')} {verb} covered by no rule (marked !), "
             f"{audit.uncovered_allowed:,} of them allowed"
         )
     else:
         yield "every call was covered by a rule"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

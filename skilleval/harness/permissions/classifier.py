@@ -54,7 +54,7 @@ class Classifier:
 
     Args:
         ask: asks the model.
-        transcript: gives what happened before, when it is needed.
+        transcript: gives what happened before, when it is needed; the end of it counts.
         seconds: for both stages together.
     """
 
@@ -68,6 +68,10 @@ class Classifier:
         self._ask = ask
         self._transcript = transcript
         self._seconds = seconds
+
+    def knowing(self, transcript: Callable[[], str]) -> Classifier:
+        """The same, told something else of what happened before."""
+        return Classifier(self._ask, transcript=transcript, seconds=self._seconds)
 
     async def classify(self, call: Call, capabilities: Sequence[Capability]) -> Classified:
         """Whether a call is safe. Errors and delays are answers, too: a no."""

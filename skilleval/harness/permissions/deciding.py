@@ -102,7 +102,7 @@ class _Pipeline:
         with mounted(policy.mounts):
             self._needs: Needs = needs_of(call, policy)
             self._capabilities = self._needs.capabilities()
-            self._deny: Fit | None = first_fit(rules.deny, self._needs, policy)
+            self._deny: Fit | None = first_fit(rules.deny, self._needs, policy, leaving_out=True)
             self._ask: Fit | None = first_fit(rules.ask, self._needs, policy)
             self._ruled: Cover = cover(self._needs, rules.allow, policy, Mode.DEFAULT)
 

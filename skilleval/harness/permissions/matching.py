@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from skilleval.harness.permissions.command_rules import CommandPattern, folded
 from skilleval.harness.permissions.model import Call
+from skilleval.harness.permissions.mounts import mounted
 from skilleval.harness.permissions.needs import Needs, needs_of
 from skilleval.harness.permissions.places import place_of
 from skilleval.harness.permissions.policy import PermissionPolicy
@@ -22,6 +23,8 @@ from skilleval.harness.permissions.words import Word
 __all__ = ["Fit", "first_fit", "fits", "readable"]
 
 _MOST_OPTIONS = 8
+_SEARCHING = ("Glob", "Grep")
+"""Tools that leave out of a folder what may not be read."""
 
 
 class Fit(NamedTuple):
@@ -31,16 +34,22 @@ class Fit(NamedTuple):
     why: str
 
 
-def first_fit(rules: Iterable[Rule], needs: Needs, policy: PermissionPolicy) -> Fit | None:
-    """The first rule that may fit a call."""
+def first_fit(
+    rules: Iterable[Rule], needs: Needs, policy: PermissionPolicy, *, leaving_out: bool = False
+) -> Fit | None:
+    """The first rule that may fit a call.
+
+    With ``leaving_out``, a rule does not fit a search for what lies somewhere below the folder
+    that is searched: the tool leaves it out (``readable``).
+    """
     for rule in rules:
-        why = _why(rule, needs, policy)
+        why = _why(rule, needs, policy, leaving_out)
         if why:
             return Fit(rule, why)
     return None
 
 
-def _why(rule: Rule, needs: Needs, policy: PermissionPolicy) -> str:
+def _why(rule: Rule, needs: Needs, policy: PermissionPolicy, leaving_out: bool) -> str:
     call = needs.call
     if not rule.what:
         return f"it is a call of {call.tool}" if rule.names(call.tool) else ""
@@ -49,7 +58,7 @@ def _why(rule: Rule, needs: Needs, policy: PermissionPolicy) -> str:
     if rule.tool == "Bash":
         return _command(rule.command, needs) if needs.command else ""
     if rule.tool in READING | WRITING:
-        return _path(rule, needs, policy)
+        return _path(rule, needs, policy, leaving_out and call.tool in _SEARCHING)
     if rule.tool == "WebFetch":
         for host in needs.hosts:
             if host is None:
@@ -75,15 +84,28 @@ def fits(text: str, call: Call, policy: PermissionPolicy) -> bool:
     return first_fit([rule], needs_of(call, only), policy) is not None
 
 
-def readable(policy: PermissionPolicy) -> Callable[[str], bool]:
-    """Tells of an absolute path whether no deny rule forbids reading it.
+def readable(policy: PermissionPolicy, tool: str = "Read") -> Callable[[str], bool] | None:
+    """Tells of an absolute path whether no deny rule forbids reading it; None without such rules.
 
     For tools that look through whole folders: what is denied in a folder does not deny the
     search, it is left out of it.
+
+    Args:
+        policy: the rules; the path may be one that a sandbox shows.
+        tool: which tool searches.
     """
-    rules = [rule for rule in policy.rules.deny if rule.tool == "Read" and rule.what]
-    patterns = [policy.pattern(rule) for rule in rules]
-    return lambda path: not any(each.possibly(place_of(path, "/")) for each in patterns)
+    rules = [rule for rule in policy.rules.deny if rule.tool in ("Read", tool) and rule.what]
+    if not rules:
+        return None
+    with mounted(policy.mounts):
+        patterns = [policy.pattern(rule) for rule in rules]
+
+    def may_read(path: str) -> bool:
+        with mounted(policy.mounts):
+            place = place_of(path, "/")
+            return not any(each.possibly(place) for each in patterns)
+
+    return may_read
 
 
 # Commands
@@ -130,14 +152,15 @@ def _variants(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
 # Paths
 
 
-def _path(rule: Rule, needs: Needs, policy: PermissionPolicy) -> str:
+def _path(rule: Rule, needs: Needs, policy: PermissionPolicy, leaving_out: bool) -> str:
     pattern = policy.pattern(rule)
     wanted = ("read", "both", "maybe") if rule.tool in READING else ("write", "both", "maybe")
     only = rule.tool if rule.tool in READING - {"Read"} else ""
     if only and only != needs.call.tool:
         return ""
     for touch in needs.touches:
-        if touch.how in wanted and pattern.possibly(touch.place):
+        place = touch.place._replace(beneath=False) if leaving_out else touch.place
+        if touch.how in wanted and pattern.possibly(place):
             verb = {"read": "reads", "write": "writes", "both": "changes"}
             return f"it {verb.get(touch.how, 'names')} {touch.place.shown}"
     return ""

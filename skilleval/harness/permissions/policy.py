@@ -10,7 +10,7 @@ from functools import cached_property
 from skilleval.harness.permissions.model import Mode
 from skilleval.harness.permissions.places import PathPattern, Place, holds, inside
 from skilleval.harness.permissions.programs import real_path
-from skilleval.harness.permissions.rules import Rule, Rules, read_permissions
+from skilleval.harness.permissions.rules import PermissionSettings, Rule, Rules, read_permissions
 
 __all__ = ["NEEDS_A_PERSON", "PROTECTED", "PermissionPolicy"]
 
@@ -66,7 +66,10 @@ class PermissionPolicy:
         Raises:
             InputError: the file can't be read.
         """
-        found = read_permissions(path)
+        return self.plus(read_permissions(path))
+
+    def plus(self, found: PermissionSettings) -> PermissionPolicy:
+        """The policy with what a settings file says besides; its mode counts if none was chosen."""
         return replace(
             self,
             mode=found.mode if found.mode and self.mode is Mode.DEFAULT else self.mode,

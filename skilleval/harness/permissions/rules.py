@@ -18,6 +18,7 @@ from skilleval.errors import InputError
 from skilleval.harness.permissions.command_rules import CommandPattern
 from skilleval.harness.permissions.model import Mode
 from skilleval.harness.permissions.wildcard import Wildcard
+from skilleval.skill.disk import TooLarge, read
 
 __all__ = [
     "READING",
@@ -200,9 +201,9 @@ def read_permissions(path: str) -> PermissionSettings:
         InputError: the file or a rule in it can't be read.
     """
     try:
-        with open(path, "rb") as file:
-            raw = file.read(_LARGEST + 1)
-        settings = json.loads(raw.decode("utf-8-sig")) if len(raw) <= _LARGEST else None
+        settings = json.loads(read(path, _LARGEST, follow=True).decode("utf-8-sig"))
+    except TooLarge:
+        settings = None
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -9,16 +9,17 @@ import contextlib
 import functools
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from skilleval.errors import InputError, Unmeasured
 from skilleval.harness.sandbox.confined import Confined, Order, Start
-from skilleval.harness.sandbox.machine import ROOTS, is_in, private, shown
+from skilleval.harness.sandbox.machine import ROOTS, is_in, own_folder, private, shown
+from skilleval.harness.sandbox.overseer import Ears, Steps
 from skilleval.harness.sandbox.policy import Limits, Policy
 from skilleval.harness.sandbox.seccomp import SUPPORTED, network_filter, program
 from skilleval.harness.sandbox.watch import BLIND, hard_limits
@@ -101,7 +102,7 @@ class Bubblewrap(Confined):
             raise InputError(f"bubblewrap does not work here: {problem()}", remedy=_REMEDY)
         super().__init__(policy, maps=True)
         self.gaps = tuple(_gaps(policy.network))
-        self._tree = _file_tree(self.policy, self.folder)
+        self._tree = _file_tree(self.policy)
 
     def prepare(self, order: Order) -> Start:
         """How the command is started."""
@@ -172,16 +173,22 @@ class _Tree:
         if first >= 0:
             os.close(first)
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, ears: Ears, seconds: float) -> Steps[None]:
         """Wait until the namespace is empty."""
         first = self._first()
         os.close(self._notes)
         if first < 0:
             return
+        ended: list[bool] = []
+        ears.on(first, lambda: ended.append(True))
+        deadline = time.monotonic() + seconds
         try:
-            if not select.select([first], [], [], seconds)[0]:
-                raise Unmeasured("processes of a command in the sandbox can't be killed")
+            while not ended:
+                if time.monotonic() > deadline:
+                    raise Unmeasured("processes of a command in the sandbox can't be killed")
+                yield deadline
         finally:
+            ears.off(first)
             os.close(first)
 
     def _first(self) -> int:
@@ -201,23 +208,19 @@ class _Seen(NamedTuple):
     writable: bool
 
 
-def _file_tree(policy: Policy, folder: str) -> list[str]:
+def _file_tree(policy: Policy) -> list[str]:
     """The options that put the file tree together: what lies deeper comes later, and wins."""
-    seen = _seen(policy)
-    steps = [(entry.path, _shows(entry)) for entry in seen]
-    last: list[str] = []
-    places = [(entry, os.path.realpath(entry.host)) for entry in seen]
-    for hidden in (*policy.hidden, *(private() if os.geteuid() == 0 else ())):
-        for path in _names(hidden, places):
-            if os.path.isdir(hidden):
-                steps.append((path, ["--tmpfs", path]))
-                last += ["--remount-ro", path]
-            else:
-                steps.append((path, ["--ro-bind", "/dev/null", path]))
+    hidden = (*policy.hidden, *_private())
+    steps, last = _system(policy.hidden, policy.network)
+    steps, last = list(steps), list(last)
+    for mount in policy.mounts:
+        entry = _Seen(mount.inside, mount.host, mount.writable)
+        steps.append((entry.path, _shows(entry)))
+        _hide(hidden, [(entry, entry.host)], steps, last)
     steps.sort(key=lambda step: step[0].count("/"))
     return [
         *(word for _, words in steps for word in words),
-        *_account(folder),
+        *_account(),
         *("--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var"),
         *("--size", str(_SHARED_MEMORY), "--perms", "1777", "--tmpfs", "/dev/shm"),  # noqa: S108
         # root outside is root for /proc/sys, whoever it is inside and without any capability
@@ -225,12 +228,48 @@ def _file_tree(policy: Policy, folder: str) -> list[str]:
     ]
 
 
-def _seen(policy: Policy) -> list[_Seen]:
-    found = [_Seen(folder, folder, False) for folder in shown().folders(policy.hidden)]
+_Step = tuple[str, list[str]]
+"""A path inside, and the options that put something there."""
+
+
+@functools.lru_cache(maxsize=64)
+def _system(hidden: tuple[str, ...], network: bool) -> tuple[list[_Step], list[str]]:
+    """What is the same for all trials of a process: the system, without what is hidden of it.
+
+    Returns:
+        The steps, and the options that come last.
+    """
+    seen = _seen(hidden, network)
+    steps = [(entry.path, _shows(entry)) for entry in seen]
+    last: list[str] = []
+    places = [(entry, os.path.realpath(entry.host)) for entry in seen]
+    _hide((*hidden, *_private()), places, steps, last)
+    return steps, last
+
+
+def _hide(
+    hidden: Iterable[str], places: list[tuple[_Seen, str]], steps: list[_Step], last: list[str]
+) -> None:
+    """Add what covers hidden files and folders, wherever they could be seen."""
+    for each in hidden:
+        for path in _names(each, places):
+            if os.path.isdir(each):
+                steps.append((path, ["--tmpfs", path]))
+                last += ["--remount-ro", path]
+            else:
+                steps.append((path, ["--ro-bind", "/dev/null", path]))
+
+
+def _private() -> tuple[str, ...]:
+    return private() if os.geteuid() == 0 else ()
+
+
+def _seen(hidden: tuple[str, ...], network: bool) -> list[_Seen]:
+    found = [_Seen(folder, folder, False) for folder in shown().folders(hidden)]
     names = os.path.realpath("/etc/resolv.conf")
-    if policy.network and os.path.exists(names) and not any(is_in(names, f.path) for f in found):
+    if network and os.path.exists(names) and not any(is_in(names, f.path) for f in found):
         found.append(_Seen(names, names, False))
-    return found + [_Seen(mount.inside, mount.host, mount.writable) for mount in policy.mounts]
+    return found
 
 
 def _shows(entry: _Seen) -> list[str]:
@@ -248,20 +287,28 @@ def _names(hidden: str, places: list[tuple[_Seen, str]]) -> set[str]:
     return found
 
 
-def _account(folder: str) -> list[str]:
+def _account() -> list[str]:
     """The user that commands run as, so that it has a name, in place of those of this machine."""
+    words = []
+    for path in _account_files(own_folder()):
+        words += ["--ro-bind", path, f"/etc/{os.path.basename(path)}"]
+    return words
+
+
+@functools.cache
+def _account_files(folder: str) -> list[str]:
+    """Files for all trials, which can only read them."""
     files = {
         "passwd": f"user:x:{_USER}:{_USER}::/tmp/home:/bin/sh\n",
         "group": f"user:x:{_USER}:\n",
     }
-    words = []
+    found = []
     for name, text in files.items():
         if os.path.exists(f"/etc/{name}"):
-            path = os.path.join(folder, name)
-            with open(path, "w", encoding="ascii") as file:
+            found.append(os.path.join(folder, name))
+            with open(found[-1], "w", encoding="ascii") as file:
                 file.write(text)
-            words += ["--ro-bind", path, f"/etc/{name}"]
-    return words
+    return found
 
 
 def _gaps(network: bool) -> list[str]:

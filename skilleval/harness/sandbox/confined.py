@@ -7,9 +7,7 @@ import contextlib
 import os
 import posixpath
 import shutil
-import subprocess
 import tempfile
-import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +15,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from skilleval.errors import InputError, Unmeasured
-from skilleval.harness.sandbox.machine import shown
+from skilleval.harness.sandbox.machine import own_folder, shown
+from skilleval.harness.sandbox.nursery import Child, begin
 from skilleval.harness.sandbox.output import Output
+from skilleval.harness.sandbox.overseer import Ears, Steps, oversee
 from skilleval.harness.sandbox.places import TMP, Places, resolve
 from skilleval.harness.sandbox.policy import MAX_OUTPUT, Finished, Mount, Policy
 from skilleval.harness.sandbox.supervise import Pipes, Tree, Watcher
@@ -32,7 +32,6 @@ _BY_SIGNAL = {128 + 24: "cpu", 128 + 25: "file size"}
 _LINE = 1 << 24
 """Bytes of the longest line that can be read from a command that goes on."""
 _T = TypeVar("_T")
-_A = TypeVar("_A")
 
 
 class Order(NamedTuple):
@@ -65,6 +64,7 @@ class Start:
         tree: makes it a tree of processes, from its process id and the notes, which it closes.
         ready: what the output starts with when the sandbox is set up; it then waits for a line
             on standard input, so that nothing runs unless somebody watches. Empty: it does not.
+        forked: a launcher can be forked in place of executing the words.
     """
 
     words: list[str]
@@ -73,6 +73,7 @@ class Start:
     notes: int
     tree: Callable[[int, int], Tree]
     ready: bytes = b""
+    forked: bool = False
 
 
 class Confined(ABC):
@@ -96,13 +97,12 @@ class Confined(ABC):
             raise InputError("what is mounted at /tmp of a sandbox has to be writable")
         policy = resolve(policy, maps=maps)
         _check_texts(*policy.environment, *policy.environment.values())
-        self.folder = tempfile.mkdtemp(prefix="skilleval-")
+        self.folder = tempfile.mkdtemp(dir=own_folder())
         weakref.finalize(self, _remove, self.folder)
         if own:
             tmp = os.path.realpath(own.host)
         else:
-            tmp = os.path.join(os.path.realpath(self.folder), "tmp")
-            os.mkdir(tmp)
+            tmp = os.path.realpath(self.folder)
             mount = Mount(tmp, TMP if maps else tmp, writable=True)
             policy = replace(policy, mounts=(*policy.mounts, mount))
         home = os.path.join(tmp, "home")
@@ -151,7 +151,7 @@ class Confined(ABC):
         seconds = min(timeout, limits.wall_seconds)
         stop = os.eventfd(0, os.EFD_CLOEXEC)
         try:
-            work = _in_thread(lambda: self._see_through(order, stdin, output, seconds, stop))
+            work = oversee(lambda e: self._see_through(order, stdin, output, seconds, stop, e))
             return await _to_its_end(work, stop)
         finally:
             output.close()
@@ -175,8 +175,12 @@ class Confined(ABC):
             _close(start.own)
         stop = os.eventfd(0, os.EFD_CLOEXEC)
         pid, limits = process.pid, self.policy.limits
-        watcher = Watcher(pid, start.tree(pid, start.notes), stop, limits)
-        self._going[process] = _Going(_in_thread(lambda: watcher.follow(float("inf"))), stop)
+        tree = start.tree(pid, start.notes)
+
+        def follow(ears: Ears) -> Steps[None]:
+            yield from Watcher(pid, tree, stop, limits, ears).follow(float("inf"))
+
+        self._going[process] = _Going(oversee(follow), stop)
         try:
             await _wait_until_ready(process, start.ready)
         except BaseException:
@@ -217,8 +221,8 @@ class Confined(ABC):
         return Order(words, posixpath.normpath(cwd), variables, pass_fds, piped)
 
     def _see_through(
-        self, order: Order, stdin: bytes, output: Output, seconds: float, stop: int
-    ) -> Finished:
+        self, order: Order, stdin: bytes, output: Output, seconds: float, stop: int, ears: Ears
+    ) -> Steps[Finished]:
         limits = self.policy.limits
         start = self.prepare(order)
         try:
@@ -228,13 +232,13 @@ class Confined(ABC):
             message = f"skilleval: can't run {order.words[0][:100]}: {error.strerror}\n"
             return Finished(_NOT_RUN, message.encode("utf-8", "replace"))
         try:
-            watcher = Watcher(process.pid, start.tree(process.pid, start.notes), stop, limits)
-            pipes.connect(watcher, output)
-            watcher.follow(seconds)
-            pipes.drain(1)
+            tree = start.tree(process.pid, start.notes)
+            watcher = Watcher(process.pid, tree, stop, limits, ears)
+            pipes.connect(watcher, output, ears)
+            yield from watcher.follow(seconds)
+            yield from pipes.drain(1)
         finally:
             pipes.close()
-            process.poll()
         code = process.wait()
         code = _KILLED if watcher.reason else code if code >= 0 else 128 - code
         if pipes.ready and not watcher.reason:
@@ -252,29 +256,27 @@ class Confined(ABC):
 
 
 class _Going(NamedTuple):
-    """A command that goes on: the thread that watches it, and what tells that to end it."""
+    """A command that goes on: the watch over it, and what tells that to end it."""
 
     work: asyncio.Future[None]
     stop: int
 
 
-def _spawn(start: Start, stdin: bytes, most: int) -> tuple[subprocess.Popen[bytes], Pipes]:
+def _spawn(start: Start, stdin: bytes, most: int) -> tuple[Child, Pipes]:
     with contextlib.ExitStack() as theirs:
         theirs.callback(_close, start.own)
         read, out = os.pipe()
         theirs.callback(os.close, out)
-        source, write = os.pipe() if stdin or start.ready else (subprocess.DEVNULL, -1)
-        if source >= 0:
-            theirs.callback(os.close, source)
+        streams, write = {1: out, 2: out}, -1
+        if stdin or start.ready:
+            streams[0], write = os.pipe()
+            theirs.callback(os.close, streams[0])
         try:
-            process = subprocess.Popen(
-                start.words, stdin=source, stdout=out, stderr=out, pass_fds=start.inherit,
-                env={}, cwd="/", start_new_session=True,
-            )  # fmt: skip
+            child = begin(streams, start.inherit, None if start.forked else start.words)
         except BaseException:
             _close([read] if write < 0 else [read, write])
             raise
-        return process, Pipes(read, write, stdin=stdin, ready=start.ready, most=most)
+        return child, Pipes(read, write, stdin=stdin, ready=start.ready, most=most)
 
 
 def _remove(folder: str) -> None:
@@ -312,30 +314,8 @@ async def _wait_until_ready(process: asyncio.subprocess.Process, ready: bytes) -
     stdin.write(b"\n")
 
 
-def _in_thread(work: Callable[[], _T]) -> asyncio.Future[_T]:
-    """Do something in a thread of its own: a pool would make commands wait for each other."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[_T] = loop.create_future()
-
-    def do() -> None:
-        try:
-            result = work()
-        except BaseException as error:
-            _tell(loop, future.set_exception, error)
-        else:
-            _tell(loop, future.set_result, result)
-
-    threading.Thread(target=do, name="skilleval-sandbox", daemon=True).start()
-    return future
-
-
-def _tell(loop: asyncio.AbstractEventLoop, call: Callable[[_A], None], argument: _A) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-        loop.call_soon_threadsafe(call, argument)
-
-
 async def _to_its_end(work: asyncio.Future[_T], stop: int) -> _T:
-    """Wait for a thread; where the waiting is cancelled, tell it to stop and wait all the same."""
+    """Wait for a command; where the waiting is cancelled, tell it to stop and wait all the same."""
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:

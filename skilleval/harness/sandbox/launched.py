@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import marshal
 import os
 import signal
-import sys
 import time
 import weakref
 from collections.abc import Iterable, Iterator
-from importlib.abc import InspectLoader
-from types import CodeType
 
 from skilleval.errors import InputError, Unmeasured
-from skilleval.harness.sandbox import launcher, ruleset, seccomp
+from skilleval.harness.sandbox import ruleset, seccomp
 from skilleval.harness.sandbox.confined import Confined, Order, Start
-from skilleval.harness.sandbox.launcher import LAUNCHER_PID, LEFT, READY, START
+from skilleval.harness.sandbox.launcher import LAUNCHER_PID, LEFT, READY, SERVER_PID
 from skilleval.harness.sandbox.machine import is_in, private, shown
+from skilleval.harness.sandbox.nursery import tell, words_for
+from skilleval.harness.sandbox.overseer import Ears, Steps
 from skilleval.harness.sandbox.policy import Policy
 from skilleval.harness.sandbox.watch import BLIND, hard_limits
 
@@ -53,17 +51,6 @@ def problem() -> str:
     return ""
 
 
-@functools.cache
-def _code() -> CodeType:
-    """The launcher, compiled."""
-    spec = launcher.__spec__
-    loader = spec.loader if spec else None
-    code = loader.get_code(spec.name) if spec and isinstance(loader, InspectLoader) else None
-    if code is None:
-        raise Unmeasured("the sandbox has lost its launcher")
-    return code
-
-
 class _Launched(Confined):
     """Commands that the launcher runs."""
 
@@ -88,12 +75,9 @@ class _Launched(Confined):
             "parent": os.getpid(),
             "status": status,
         }
-        told = os.memfd_create("skilleval")
-        os.write(told, marshal.dumps((_code(), orders)))
-        os.lseek(told, 0, os.SEEK_SET)
-        words = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-c", START, str(told)]
-        inherit = (status, told, *order.pass_fds, *([self.ruleset] if self.restrict else []))
-        return Start(words, inherit, [status, told], notes, _Tree)
+        told = tell(orders)
+        inherit = (status, *order.pass_fds, *([self.ruleset] if self.restrict else []), told)
+        return Start(words_for(told), inherit, [status, told], notes, _Tree, forked=True)
 
 
 class Landlock(_Launched):
@@ -123,7 +107,7 @@ class Landlock(_Launched):
         weakref.finalize(self, os.close, self.ruleset)
         guarded: tuple[int, ...] = ()
         if ruleset.version() < ruleset.SIGNALS:
-            guarded = (os.getpid(), os.getpgrp(), LAUNCHER_PID)
+            guarded = (os.getpid(), os.getpgrp(), LAUNCHER_PID, SERVER_PID)
         self.filter = seccomp.program(
             seccomp.strict_filter(network=policy.network, guarded=guarded)
         )
@@ -209,8 +193,9 @@ class _Tree:
             elif now > self._since + _PATIENCE:
                 os.kill(self._pid, signal.SIGKILL)
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, ears: Ears, seconds: float) -> Steps[None]:
         """The launcher has ended, and has waited for the others before."""
+        yield from ()
         said = os.pread(self._notes, 4096, 0)
         os.close(self._notes)
         if LEFT in said:

@@ -6,11 +6,16 @@ as its start is part of what every command takes.
 The launcher stays outside of the restrictions and becomes the parent of every process below
 that loses its own. So it finds them all, and kills them when the command has ended, when it is
 told to (SIGTERM), and when whoever started it dies.
+
+It is started for one command, or once to ``serve``: then it forks a launcher for each command,
+which takes a fraction of what a start does, or executes what needs no launcher.
 """
 
 from __future__ import annotations
 
+import _socket
 import ctypes
+import marshal
 import os
 import resource
 import time
@@ -18,28 +23,35 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing and signal would take longer than all the rest
     import signal as _signal
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any, NoReturn
 else:
     import _signal
 
-__all__ = ["LAUNCHER_PID", "LEFT", "READY", "START", "below", "main"]
+__all__ = [
+    "LAUNCHER_PID", "LEFT", "READY", "SERVER_PID", "START", "below", "main", "read", "stat_of",
+]  # fmt: skip
 
 START = """
 import marshal, sys
 with open(int(sys.argv[1]), "rb") as file:
-    code, orders = marshal.load(file)
+    orders, code = marshal.load(file), marshal.load(file)
 scope = {"__name__": "launcher"}
 exec(code, scope)
 scope["main"](orders)
 """
-"""How it is started, with a descriptor to read this module's code and its orders from."""
-LAUNCHER_PID = 0x5AFE_5AFE
-"""Stands for the launcher's process id, which is not known yet, in a filter of system calls."""
+"""How it is started, with a descriptor to read its orders and this module's code from."""
+LAUNCHER_PID, SERVER_PID = 0x5AFE_5AFE, 0x5AFE_5AFF
+"""Stand in a filter of system calls for process ids that are not known yet: the launcher's, and
+that of the process that it was forked from."""
 READY, LEFT = b"ready ", b"left "
 """Noted when all restrictions are in force, and when not all processes could be killed."""
 _PATIENCE = 10.0
 """Seconds for killing what a command has left."""
+_LONGEST = 1 << 26
+"""Bytes of orders, far more than the kernel takes."""
+_MOST_DESCRIPTORS = 250
+"""That come with one message; Linux allows 253."""
 
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 22, 24
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 36, 38, 47
@@ -48,13 +60,17 @@ _CAPABILITY_VERSION = 0x2008_0522
 _NO_SUCH_FILE = 2
 
 
-def below(pid: int) -> Iterator[int]:
-    """Every living process below a process, parents first."""
+def below(pid: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Every living process below a process, parents first, with what its ``stat`` says.
+
+    The words of ``stat`` begin after the program's name: with the state.
+    """
     pending = _children(pid)
     while pending:
         child = pending.pop()
-        if _lives(child):
-            yield child
+        words = stat_of(child)
+        if words and words[0] not in (b"Z", b"X"):
+            yield child, words
         pending += _children(child)
 
 
@@ -62,19 +78,34 @@ def _children(pid: int) -> list[int]:
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                found += map(int, file.read().split())
+            found += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:
         pass  # it has just ended: its children are another's now
     return found
 
 
-def _lives(pid: int) -> bool:
+def stat_of(pid: int) -> list[bytes]:
+    """What ``stat`` says of a process, from its state on; nothing if there is none."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+        return read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     except OSError:
-        return False
+        return []
+
+
+def read(path: str) -> bytes:
+    """A small file of /proc, with fewer system calls than ``open`` makes.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = b""
+        while piece := os.read(handle, 1 << 16):
+            data += piece
+        return data
+    finally:
+        os.close(handle)
 
 
 def main(orders: dict[str, Any]) -> NoReturn:
@@ -85,9 +116,11 @@ def main(orders: dict[str, Any]) -> NoReturn:
             that it keeps, its ``limits``, and whether to ``restrict`` it: then by a Landlock
             ``ruleset`` (a descriptor) and a ``filter`` of system calls. ``parent`` is the
             process that has to be alive; ``status`` a descriptor to note READY, or
-            what went wrong, and LEFT.
+            what went wrong, and LEFT. Or nothing but ``serve``, a socket, and ``parent``.
     """
     libc = _libc()
+    if "serve" in orders:
+        _serve(orders["serve"], orders["parent"], libc)
     status = orders["status"]
     _signal.signal(_signal.SIGTERM, lambda *_: _end(status, 128 + _signal.SIGKILL))
     libc.prctl(_PR_SET_PDEATHSIG, _signal.SIGTERM, 0, 0, 0)
@@ -109,6 +142,94 @@ def main(orders: dict[str, Any]) -> NoReturn:
     _end(status, code if code >= 0 else 128 - code)
 
 
+def _serve(control: int, parent: int, libc: Any) -> NoReturn:
+    """Start what each message asks for, and say how it ended when asked, until nobody is there.
+
+    A message is a process id to wait for, or the numbers that the descriptors that came along
+    are to have in a new process; the last of them holds its orders. In a list, they are those of
+    a launcher, which is forked; in a tuple, the words of a program, which is executed.
+    """
+    _signal.signal(_signal.SIGTERM, lambda *_: _close_down(libc))
+    libc.prctl(_PR_SET_PDEATHSIG, _signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    os.set_inheritable(control, False)
+    socket = _socket.socket(fileno=control)
+    room = _socket.CMSG_LEN(4 * _MOST_DESCRIPTORS)
+    while True:
+        data, extra, _, _ = socket.recvmsg(1 << 16, room, _socket.MSG_CMSG_CLOEXEC)
+        if not data:
+            _close_down(libc)
+        asked = marshal.loads(data)  # noqa: S302 - from whoever started this
+        if isinstance(asked, int):
+            answer = os.waitstatus_to_exitcode(os.waitpid(asked, 0)[1])
+        else:
+            came = b"".join(part for _, _, part in extra)
+            given = [int.from_bytes(came[at : at + 4], "little") for at in range(0, len(came), 4)]
+            given = _out_of_the_way(given, asked)
+            if isinstance(asked, tuple):
+                answer = _spawn(given, asked)
+            else:
+                server = os.getpid()
+                answer = os.fork() or _launch(given, asked, server)
+            for handle in given:
+                os.close(handle)
+        socket.send(marshal.dumps(answer))
+
+
+def _close_down(libc: Any) -> NoReturn:
+    """Nobody is there any more: end everything, what has lost its parent meanwhile included."""
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _kill_all()
+    os._exit(0)
+
+
+def _out_of_the_way(given: list[int], wanted: Collection[int]) -> list[int]:
+    """The descriptors, under numbers that none of them is to have."""
+    moved, left = [], []
+    for handle in given:
+        while handle in wanted:
+            left.append(handle)
+            handle = os.dup(handle)
+        moved.append(handle)
+    for handle in left:
+        os.close(handle)
+    return moved
+
+
+def _spawn(given: list[int], wanted: tuple[int, ...]) -> int:
+    """Execute a program without any variables; its process id, or an error's negative number."""
+    words = marshal.loads(os.read(given[-1], _LONGEST))  # noqa: S302 - from whoever started this
+    pairs = zip(given[:-1], wanted[:-1])  # noqa: B905 - they are as many
+    try:
+        return os.posix_spawn(
+            words[0], words, {}, setsid=True, setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),
+            file_actions=[(os.POSIX_SPAWN_DUP2, handle, number) for handle, number in pairs],
+        )  # fmt: skip
+    except OSError as error:
+        return -(error.errno or 1)
+
+
+def _launch(given: list[int], wanted: list[int], server: int) -> NoReturn:
+    """Be the launcher that was asked for, with the descriptors under their numbers."""
+    try:
+        os.setsid()
+        for handle, number in zip(given, wanted):  # noqa: B905 - they are as many
+            os.dup2(handle, number)
+        for name in os.listdir("/proc/self/fd"):
+            if int(name) not in (0, *wanted):
+                try:
+                    os.close(int(name))
+                except OSError:
+                    pass  # that of the listing itself
+        orders = marshal.loads(os.read(wanted[-1], _LONGEST))  # noqa: S302 - as above
+        os.close(wanted[-1])
+        orders["parent"] = server
+        main(orders)
+    finally:
+        os._exit(1)
+
+
 def _end(status: int, code: int) -> NoReturn:
     if not _kill_all():
         os.write(status, LEFT)
@@ -123,7 +244,7 @@ def _kill_all() -> bool:
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         alive = False
-        for pid in below(os.getpid()):
+        for pid, _ in below(os.getpid()):
             alive = True
             for kill in (os.killpg, os.kill):
                 try:
@@ -172,10 +293,24 @@ def _become(orders: dict[str, Any], libc: Any, launcher: int) -> NoReturn:
     except OSError as error:
         _fail(2, f"skilleval: can't enter {orders['cwd']}: {error.strerror}\n", 126)
     try:
-        os.execvpe(word, orders["words"], orders["environment"])  # noqa: S606 - no shell
+        _execute(word, orders["words"], orders["environment"])
     except OSError as error:
         code = 127 if error.errno == _NO_SUCH_FILE else 126
         _fail(2, f"skilleval: can't run {word}: {error.strerror}\n", code)
+
+
+def _execute(word: str, words: list[str], environment: dict[str, str]) -> NoReturn:
+    """As ``os.execvpe``, which imports a module first: that would be half of a fork's time."""
+    folders = [""] if "/" in word else environment.get("PATH", os.defpath).split(":")
+    missing = refused = None
+    for folder in folders:
+        try:
+            os.execve(os.path.join(folder, word), words, environment)  # noqa: S606 - no shell
+        except (FileNotFoundError, NotADirectoryError) as error:
+            missing = error
+        except OSError as error:
+            refused = refused or error
+    raise refused or missing or FileNotFoundError(_NO_SUCH_FILE, os.strerror(_NO_SUCH_FILE))
 
 
 def _fail(handle: int, message: str, code: int) -> NoReturn:
@@ -186,8 +321,9 @@ def _fail(handle: int, message: str, code: int) -> NoReturn:
 def _go_first() -> None:
     """If memory runs out, the command goes before the rest of the machine."""
     try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")
+        handle = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(handle, b"1000")
+        os.close(handle)
     except OSError:
         pass
 
@@ -202,16 +338,17 @@ def _restrict(orders: dict[str, Any], libc: Any, launcher: int) -> None:
     _check(libc.capset(_CAPABILITY_VERSION.to_bytes(8, "little"), bytes(24)))
     _check(libc.syscall(_LANDLOCK_RESTRICT_SELF, orders["ruleset"], 0))
     os.close(orders["ruleset"])
-    code = _aim(orders["filter"], launcher)
+    code = _aim(orders["filter"], launcher, orders["parent"])
     held = ctypes.create_string_buffer(code, len(code))
     program = (len(code) // 8).to_bytes(8, "little") + ctypes.addressof(held).to_bytes(8, "little")
     told = ctypes.create_string_buffer(program, len(program))
     _check(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.addressof(told), 0, 0))
 
 
-def _aim(code: bytes, launcher: int) -> bytes:
-    """Put the launcher's process id where LAUNCHER_PID, or its negative, stands for it."""
-    aims = {_word(sign * LAUNCHER_PID): _word(sign * launcher) for sign in (1, -1)}
+def _aim(code: bytes, launcher: int, server: int) -> bytes:
+    """Put process ids where LAUNCHER_PID and SERVER_PID, or their negatives, stand for them."""
+    known = ((LAUNCHER_PID, launcher), (SERVER_PID, server))
+    aims = {_word(sign * mark): _word(sign * pid) for mark, pid in known for sign in (1, -1)}
     parts = [code[at : at + 4] for at in range(0, len(code), 4)]
     return b"".join(aims.get(part, part) for part in parts)
 

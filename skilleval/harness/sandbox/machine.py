@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["ROOTS", "Shown", "is_in", "private", "shown"]
+__all__ = ["ROOTS", "Shown", "is_in", "own_folder", "private", "shown"]
 
 ROOTS = (
     "/usr",
@@ -119,3 +121,28 @@ def private() -> tuple[str, ...]:
                 found.append(path)
         folders[:] = [name for name in folders if os.path.join(folder, name) not in found]
     return tuple(found)
+
+
+def own_folder() -> str:
+    """A folder of this process for what its sandboxes need; nobody else can enter it.
+
+    No sandbox shows it, only folders in it: so whatever a command does to the permissions of
+    its own /tmp, other users of this machine do not get there.
+    """
+    folder = _own_folder(os.getpid(), tempfile.gettempdir())
+    if not os.path.isdir(folder):  # somebody has tidied up
+        _own_folder.cache_clear()
+        folder = _own_folder(os.getpid(), tempfile.gettempdir())
+    return folder
+
+
+@functools.cache
+def _own_folder(process: int, within: str) -> str:
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=f"skilleval-{process}-", dir=within))
+    atexit.register(_remove, process, folder)
+    return folder
+
+
+def _remove(process: int, folder: str) -> None:
+    if os.getpid() == process:  # and not a fork of it
+        shutil.rmtree(folder, ignore_errors=True)

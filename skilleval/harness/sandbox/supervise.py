@@ -1,15 +1,15 @@
-"""Sees one command through, in a thread of its own, so that no event loop waits for anything."""
+"""Sees one command through: what it writes, what it uses, and that all of it ends."""
 
 from __future__ import annotations
 
 import os
 import select
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 from skilleval.errors import Unmeasured
 from skilleval.harness.sandbox.output import Output
+from skilleval.harness.sandbox.overseer import Ears, Steps
 from skilleval.harness.sandbox.policy import Limits
 from skilleval.harness.sandbox.watch import TICK, over
 
@@ -17,6 +17,8 @@ __all__ = ["PATIENCE", "Pipes", "Tree", "Watcher"]
 
 PATIENCE = 15.0
 """Seconds in which processes that were killed have to be dead."""
+_AGAIN = 0.01
+"""Seconds after which what was killed, and is not dead, is killed again."""
 _CHUNK = 1 << 18
 
 
@@ -26,7 +28,7 @@ class Tree(Protocol):
     def kill(self) -> None:
         """See to it that all of them die; called again and again until the first one is dead."""
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, ears: Ears, seconds: float) -> Steps[None]:
         """Wait for the end of what may be left when the first one is dead; called once.
 
         Raises:
@@ -42,7 +44,7 @@ class Watcher:
             was not.
     """
 
-    def __init__(self, pid: int, tree: Tree, stop: int, limits: Limits) -> None:
+    def __init__(self, pid: int, tree: Tree, stop: int, limits: Limits, ears: Ears) -> None:
         """Start to watch.
 
         Args:
@@ -50,47 +52,40 @@ class Watcher:
             tree: it, and everything below.
             stop: a descriptor that can be read when the command has to end.
             limits: of the command.
+            ears: what the work listens with.
         """
         self.reason = ""
         self._pid = pid
         self._tree = tree
         self._limits = limits
+        self._ears = ears
         self._ended = False
-        self._poller = select.poll()
-        self._serve: dict[int, Callable[[], None]] = {}
+        self._stop = stop
         self._life = -1
         try:
             self._life = os.pidfd_open(pid)
         except ProcessLookupError:
             self._ended = True  # and somebody has noticed
         else:
-            self.on(self._life, self._end)
-        self.on(stop, lambda: self._stop(stop))
+            ears.on(self._life, self._end)
+        ears.on(stop, self._told_to_stop)
 
-    def on(self, handle: int, serve: Callable[[], None], events: int = select.POLLIN) -> None:
-        """Call a function whenever something can be done with a descriptor."""
-        self._serve[handle] = serve
-        self._poller.register(handle, events)
-
-    def off(self, handle: int) -> None:
-        """Take no more notice of a descriptor."""
-        if self._serve.pop(handle, None):
-            self._poller.unregister(handle)
-
-    def follow(self, seconds: float) -> None:
+    def follow(self, seconds: float) -> Steps[None]:
         """Wait until all processes have ended, killing them where a limit is passed.
 
         Raises:
             Unmeasured: they can't be killed, or the sandbox itself failed.
         """
         try:
-            self._follow(time.monotonic() + seconds)
-            self._tree.wait(PATIENCE)
+            yield from self._follow(time.monotonic() + seconds)
+            yield from self._tree.wait(self._ears, PATIENCE)
         finally:
+            self._ears.off(self._stop)
             if self._life >= 0:
+                self._ears.off(self._life)
                 os.close(self._life)
 
-    def _follow(self, deadline: float) -> None:
+    def _follow(self, deadline: float) -> Steps[None]:
         tick = time.monotonic() + TICK
         while not self.ended:
             now = time.monotonic()
@@ -98,9 +93,9 @@ class Watcher:
                 if now > deadline:
                     raise Unmeasured("a command in the sandbox can't be killed")
                 self._tree.kill()
-                self._poll(0.01)
+                yield now + _AGAIN
                 continue
-            self._poll(min(tick, deadline) - now)
+            yield min(tick, deadline)
             now = time.monotonic()
             if now >= deadline and not self.ended:
                 self.kill("time")
@@ -123,19 +118,13 @@ class Watcher:
         """Have everything killed, if there is a reason."""
         self.reason = self.reason or reason
 
-    def _poll(self, seconds: float) -> None:
-        for handle, _ in self._poller.poll(max(seconds, 0) * 1000):
-            serve = self._serve.get(handle)
-            if serve:
-                serve()
-
     def _end(self) -> None:
         self._ended = True
-        self.off(self._life)
+        self._ears.off(self._life)
 
-    def _stop(self, stop: int) -> None:
+    def _told_to_stop(self) -> None:
         self.kill("stopped")
-        self.off(stop)
+        self._ears.off(self._stop)
 
 
 class Pipes:
@@ -163,41 +152,50 @@ class Pipes:
             if handle >= 0:
                 os.set_blocking(handle, False)
 
-    def connect(self, watcher: Watcher, output: Output) -> None:
-        """Serve the pipes whenever the watcher looks."""
-        self._watcher, self._output = watcher, output
-        watcher.on(self._read, self._take)
+    def connect(self, watcher: Watcher, output: Output, ears: Ears) -> None:
+        """Serve the pipes whenever something comes or can go."""
+        self._watcher, self._output, self._ears = watcher, output, ears
+        ears.on(self._read, self._take)
         if self._write >= 0 and not self.ready:
-            watcher.on(self._write, self._give, select.POLLOUT)
+            ears.on(self._write, self._give, select.EPOLLOUT)
 
-    def drain(self, seconds: float) -> None:
+    def drain(self, seconds: float) -> Steps[None]:
         """Take the rest of the output, when nobody is left to write any."""
-        while self._read >= 0 and select.select([self._read], [], [], seconds)[0]:
-            self._take()
+        deadline = time.monotonic() + seconds
+        while self._take():
+            pass
+        while self._read >= 0 and time.monotonic() < deadline:
+            yield deadline
 
     def close(self) -> None:
         """Close what is still open."""
         self._close_input()
         self._close_output()
 
-    def _take(self) -> None:
+    def _take(self) -> bool:
+        """Take what there is; whether there was something."""
+        if self._read < 0:
+            return False
         try:
             data = os.read(self._read, _CHUNK)
         except BlockingIOError:
-            return
+            return False
         if not data:
             self._close_output()
-            return
+            return False
         if self.ready:
             self.early += data
             before, found, data = self.early.partition(self.ready)
             if not found:
-                return
+                return True
             self.ready, self.early = b"", before
-            self._watcher.on(self._write, self._give, select.POLLOUT)
+            self._give()  # there is room for the word to go on
+            if self._write >= 0:
+                self._ears.on(self._write, self._give, select.EPOLLOUT)
         self._output.take(data)
         if self._output.total > self._most:
             self._watcher.kill("output")
+        return True
 
     def _give(self) -> None:
         try:
@@ -211,12 +209,12 @@ class Pipes:
 
     def _close_input(self) -> None:
         if self._write >= 0:
-            self._watcher.off(self._write)
+            self._ears.off(self._write)
             os.close(self._write)
             self._write = -1
 
     def _close_output(self) -> None:
         if self._read >= 0:
-            self._watcher.off(self._read)
+            self._ears.off(self._read)
             os.close(self._read)
             self._read = -1

@@ -6,7 +6,7 @@ import os
 import resource
 from typing import NamedTuple
 
-from skilleval.harness.sandbox.launcher import below
+from skilleval.harness.sandbox.launcher import below, read, stat_of
 from skilleval.harness.sandbox.policy import Limits
 
 __all__ = ["BLIND", "TICK", "hard_limits", "over"]
@@ -35,14 +35,12 @@ def over(pid: int, limits: Limits) -> str:
 
     A count ends as soon as it is too high: looking at a fork bomb must not take long.
     """
-    own = _use(pid)
-    ticks = own.ended if own else 0  # of orphans that it took over
+    own = stat_of(pid)
+    ticks = _use(own).ended if own else 0  # of orphans that it took over
     threads = pages = 0
     found = []
-    for each in below(pid):
-        use = _use(each)
-        if use is None:
-            continue
+    for each, words in below(pid):
+        use = _use(words)
         found.append(each)
         ticks += use.ticks
         threads += use.threads
@@ -56,12 +54,7 @@ def over(pid: int, limits: Limits) -> str:
     return ""
 
 
-def _use(pid: int) -> _Use | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            words = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
+def _use(words: list[bytes]) -> _Use:
     ended = int(words[13]) + int(words[14])
     return _Use(int(words[11]) + int(words[12]) + ended, ended, int(words[17]), int(words[21]))
 
@@ -71,8 +64,7 @@ def _shared(pids: list[int]) -> int:
     total = 0
     for pid in pids:
         try:
-            with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-                lines = file.read().splitlines()
+            lines = read(f"/proc/{pid}/smaps_rollup").splitlines()
         except OSError:
             continue
         total += sum(int(line.split()[1]) << 10 for line in lines if line.startswith(b"Pss:"))

@@ -68,6 +68,10 @@ class ToolContext:
         run_preamble: runs a command that a skill wants to have run while it is loaded, and
             gives what it printed, or None where it was refused; without it none is run.
         spawn: carries out a call of Agent.
+        fork: has an agent of a kind follow the instructions of a skill, and gives its report;
+            None where skills are not carried out by agents.
+        readable: for a tool that searches, what tells of a path in the sandbox whether a rule
+            leaves it to be read; None where no rule forbids any.
         environment: variables that commands get besides those of the sandbox.
         background: what runs commands in the background; None where that is off.
         memory_folder: the memory's folder, below the workspace.
@@ -86,6 +90,8 @@ class ToolContext:
     session_id: str = ""
     run_preamble: Callable[[str], Awaitable[str | None]] | None = None
     spawn: Callable[[Mapping[str, Any]], Awaitable[ToolResult]] | None = None
+    fork: Callable[[str, str], Awaitable[ToolResult]] | None = None
+    readable: Callable[[str], Callable[[str], bool] | None] = lambda tool: None
     environment: Mapping[str, str] = field(default_factory=dict)
     background: Background | None = None
     memory_folder: str = ".memories"

@@ -14,7 +14,10 @@ from skilleval.harness.tools.outputs import keep_output
 from skilleval.harness.tools.registry import tool
 from skilleval.harness.tools.walking import Entry, walk
 
-__all__ = ["Glob", "detail", "fitting", "shown_path"]
+__all__ = ["LEFT_OUT", "Glob", "detail", "fitting", "shown_path"]
+
+LEFT_OUT = "(Files that a rule forbids to read are left out.)"
+"""Said whether there is such a file or not: else it would tell what is in it."""
 
 
 @tool
@@ -63,8 +66,12 @@ class Glob(FileTool):
         except OSError as error:
             raise path_error(error, input.get("path") or folder, context) from None
         found = [entry for entry in seen.files if wanted.matches(entry.path)]
+        may_read = context.readable(self.name)
+        if may_read:
+            found = [each for each in found if may_read(posixpath.join(folder, each.path))]
         found.sort(key=lambda entry: (-entry.mtime_ns, entry.path))
-        return _result(found, folder, seen.complete, input, context)
+        notices = [LEFT_OUT] * bool(may_read)
+        return _result(found, folder, seen.complete, notices, input, context)
 
 
 def _base(pattern: str) -> tuple[str, str]:
@@ -80,6 +87,7 @@ def _result(
     found: Sequence[Entry],
     folder: str,
     complete: bool,
+    notices: Sequence[str],
     input: Mapping[str, Any],
     context: ToolContext,
 ) -> ToolResult:
@@ -106,7 +114,7 @@ def _result(
             f"(Only the first {budgets.entries:,} files and folders were looked at. "
             "Name a folder with path.)"
         )
-    return ToolResult("\n".join(lines), full_output=kept, facts=facts)
+    return ToolResult("\n".join([*lines, *notices]), full_output=kept, facts=facts)
 
 
 def fitting(lines: Sequence[str], characters: int) -> list[str]:

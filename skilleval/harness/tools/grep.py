@@ -6,13 +6,13 @@ import asyncio
 import os
 import posixpath
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from skilleval.harness.tools.base import Block, Tool, ToolContext, ToolError, ToolResult
 from skilleval.harness.tools.budgets import DEFAULT, Budgets
 from skilleval.harness.tools.explain import path_error
-from skilleval.harness.tools.glob import detail, fitting, shown_path
+from skilleval.harness.tools.glob import LEFT_OUT, detail, fitting, shown_path
 from skilleval.harness.tools.outputs import keep_output
 from skilleval.harness.tools.registry import tool
 from skilleval.harness.tools.search import Hit, Search, Searched, search
@@ -65,8 +65,13 @@ class Grep(Tool):
             columns=context.budgets.line_characters if detailed else _CONCISE,
         )
         found = await search(wanted, context)
+        may_read = context.readable(self.name)
+        if may_read:
+            hits = await asyncio.to_thread(_allowed, found.hits, folder, may_read)
+            found = found._replace(hits=hits)
         lines = await asyncio.to_thread(_render, found.hits, folder, mode, input, context)
-        return _result(lines, found, wanted, input, context)
+        notices = [LEFT_OUT] * bool(may_read)
+        return _result(lines, found, wanted, notices, input, context)
 
 
 def _definition(budgets: Budgets) -> Block:
@@ -125,6 +130,12 @@ def _place(path: str, context: ToolContext) -> tuple[str, str]:
         raise path_error(error, path, context) from None
 
 
+def _allowed(hits: Sequence[Hit], folder: str, may_read: Callable[[str], bool]) -> list[Hit]:
+    """What was found in files that may be read."""
+    allowed = {path: may_read(posixpath.join(folder, path)) for path in {hit.path for hit in hits}}
+    return [hit for hit in hits if allowed[hit.path]]
+
+
 def _render(
     hits: Sequence[Hit], folder: str, mode: str, input: Mapping[str, Any], context: ToolContext
 ) -> list[str]:
@@ -158,6 +169,7 @@ def _result(
     lines: list[str],
     found: Searched,
     wanted: Search,
+    notices: list[str],
     input: Mapping[str, Any],
     context: ToolContext,
 ) -> ToolResult:
@@ -168,9 +180,9 @@ def _result(
     shown = fitting(lines[:limit], budgets.search_characters) if lines else []
     facts = {"engine": found.engine, "shown": len(shown), "total": len(lines)}
     if not lines:
-        return ToolResult(_nothing(wanted, input, context), facts=facts)
+        text = "\n".join([_nothing(wanted, input, context), *notices])
+        return ToolResult(text, facts=facts)
     kept, rest, what = "", len(lines) - len(shown), "lines" if content else "files"
-    notices = []
     if not content:
         total = sum(hit.number for hit in found.hits)
         if input.get("output_mode") == "count":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from skilleval.harness.tools.base import Block, Tool, ToolContext, ToolError, ToolResult
@@ -11,7 +12,7 @@ from skilleval.harness.tools.registry import tool
 if TYPE_CHECKING:
     from skilleval.skill import Skill
 
-__all__ = ["SkillTool", "skill_text"]
+__all__ = ["SkillTool", "forked", "skill_text", "wants_agent"]
 
 _REFUSED = "[This command was not run: commands of skills are not allowed here.]"
 
@@ -48,6 +49,8 @@ class SkillTool(Tool):
         skill = loading.find_skill(context.skills, called)
         if skill is None:
             raise ToolError(loading.refusal(context.skills, called))
+        if wants_agent(skill) and context.fork:
+            return await forked(skill, called, input.get("args"), context)
         text = await skill_text(skill, input.get("args"), context)
         before, context.loaded[skill.folder] = context.loaded.get(skill.folder), text
         facts = {"skill": skill.name, "folder": skill.folder, "characters": len(text)}
@@ -60,6 +63,46 @@ class SkillTool(Tool):
             facts={**facts, "again": before is not None},
             after=tuple({"type": "text", "text": each} for each in after),
         )
+
+
+def wants_agent(skill: Skill) -> bool:
+    """Whether a skill is to be carried out by an agent of its own: ``context: fork``."""
+    return _word(skill, "context") == "fork"
+
+
+async def forked(
+    skill: Skill, called: str, arguments: str | None, context: ToolContext
+) -> ToolResult:
+    """Have an agent follow a skill's instructions; the result has its last message.
+
+    The frame around it is that of Claude Code 2.1.
+
+    Raises:
+        ToolError: no agent can be started.
+    """
+    from skilleval.prompt import loading
+
+    if context.fork is None:
+        raise ToolError("No agent can be started here.")
+    text = await skill_text(skill, arguments, context)
+    report = await context.fork(text, _word(skill, "agent"))
+    return replace(
+        report,
+        content=loading.forked(called, str(report.content), failed=report.is_error),
+        facts={
+            **report.facts,
+            "skill": skill.name,
+            "folder": skill.folder,
+            "characters": len(text),
+            "route": "fork",
+        },
+    )
+
+
+def _word(skill: Skill, key: str) -> str:
+    """What frontmatter says under a key, as a text."""
+    found = skill.front.fields.get(key)
+    return ((found.text if found else "") or "").strip()
 
 
 async def skill_text(skill: Skill, arguments: str | None, context: ToolContext) -> str:

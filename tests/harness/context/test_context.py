@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skilleval.errors import Failure, InputError, ModelError
 from skilleval.harness.context.history import History, Message, blocks_of, estimate
-from skilleval.harness.context.manager import Context, Thresholds, server_side
+from skilleval.harness.context.manager import EDITS, Context, Thresholds, server_side
 from skilleval.harness.context.shapers import SHAPERS, clear_old_results, cut_results, fold, snip
 from skilleval.harness.context.summary import (
     SECTIONS,
@@ -278,9 +278,18 @@ def test_the_server_can_do_it_instead() -> None:
     from anthropic.types.beta import BetaContextManagementConfigParam
     from pydantic import TypeAdapter
 
-    parameters = server_side(60_000, compact=True)
+    parameters = server_side(EDITS, 200_000, Thresholds(results=0.3), thinking=True)
     TypeAdapter(BetaContextManagementConfigParam).validate_python(parameters["context_management"])
     types = [edit["type"] for edit in parameters["context_management"]["edits"]]
     assert types == ["clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112"]
     assert "compact-2026-01-12" in parameters["betas"]
-    assert len(server_side(1_000)["context_management"]["edits"]) == 2
+    triggers = [e.get("trigger") for e in parameters["context_management"]["edits"]]
+    assert [t and t["value"] for t in triggers] == [None, 60_000, 180_000]
+
+
+def test_the_server_is_asked_for_what_it_can_do() -> None:
+    only = server_side([EDITS[2]], 20_000, Thresholds(), thinking=True)
+    assert only["betas"] == ["compact-2026-01-12"]
+    assert only["context_management"]["edits"][0]["trigger"]["value"] == 50_000
+    assert server_side([EDITS[0]], 200_000, Thresholds(), thinking=False) == {}
+    assert server_side([], 200_000, Thresholds(), thinking=True) == {}

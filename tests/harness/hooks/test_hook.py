@@ -91,3 +91,10 @@ def test_time_and_names() -> None:
     assert Hook(HookEvent.STOP, command="true", timeout=3).seconds == 3
     assert Hook(HookEvent.STOP, command="x" * 100).name == "x" * 59 + "…"
     assert Hook(HookEvent.STOP, "callable", function=print).name == "print"
+
+
+def test_only_plain_names_are_watched() -> None:
+    watching = Hook(HookEvent.FILE_CHANGED, command="true", matcher=".env|a.txt|x/y||*|..")
+    assert watching.watches == (".env", "a.txt")
+    assert Hook(HookEvent.FILE_CHANGED, command="true", matcher="*").watches == ()
+    assert Hook(HookEvent.PRE_TOOL_USE, command="true", matcher="Bash").watches == ()

@@ -170,7 +170,7 @@ def test_what_is_wrong_is_one_error_with_its_place(
 def test_files_that_can_not_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_hooks(tmp_path / "none.json")
-    with pytest.raises(InputError, match="Is a directory"):
+    with pytest.raises(InputError, match="is a folder"):
         read_hooks(tmp_path)
     (tmp_path / "x").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="no JSON"):

@@ -16,7 +16,6 @@ from skilleval.harness.permissions import (
     HookVerdict,
     Mode,
     PermissionPolicy,
-    Rules,
     decide,
 )
 
@@ -27,7 +26,7 @@ ITEMS = {
     "Edit": "file_path",
     "Grep": "path",
     "Glob": "pattern",
-    "Fetch": "url",
+    "WebFetch": "url",
     "Skill": "skill",
     "Agent": "subagent_type",
 }
@@ -65,6 +64,11 @@ def make_world(root: Path) -> World:
     for folder in (world.outside, world.more):
         folder.mkdir()
         (folder / "data").write_text("x\n")
+    for name in (".git/hooks/pre-commit", ".claude/settings.json", ".bashrc", ".mcp.json"):
+        path = world.workspace / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}\n")
+    (world.workspace / "hooks").symlink_to(".git/hooks")
     (world.workspace / "out").symlink_to(world.outside)
     (world.workspace / "in").symlink_to("src")
     return world
@@ -84,24 +88,14 @@ class Asked:
 
 def call_of(text: str) -> Call:
     """A call in the notation of the table."""
-    kind, _, rest = text.partition(" ")
-    if kind == "$":
+    tool, _, rest = text.partition(" ")
+    if tool == "$":
         return Call("Bash", {"command": rest})
-    if kind == "Tool":
-        return Call(rest, {})
-    if kind == "Broken":
-        return Call(rest, {"command": 1, "file_path": "a\0b", "skill": ["x"]})
-    tool = {"Fetch": "WebFetch"}.get(kind, kind)
-    return Call(tool, {ITEMS[kind]: rest})
-
-
-def rules_of(text: str) -> Rules:
-    """Rules in the notation of the table."""
-    lists: dict[str, list[str]] = {"deny": [], "ask": [], "allow": []}
-    for part in filter(None, (part.strip() for part in text.split(";"))):
-        kind, _, rule = part.partition(":")
-        lists[kind].append(rule.strip())
-    return Rules.parse(**lists)
+    if not rest or "=" in rest.partition(" ")[0]:
+        given = dict(pair.split("=", 1) for pair in rest.split())
+        odd: dict[str, Any] = {"1": 1, "nul": "a\0b"}
+        return Call(tool, {key: odd.get(value, value) for key, value in given.items()})
+    return Call(tool, {ITEMS[tool]: rest})
 
 
 def run(

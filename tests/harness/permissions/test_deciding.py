@@ -7,10 +7,11 @@ import copy
 import json
 import pickle
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.permissions.kit import Asked, World, bash, run
+from harness.permissions.kit import Asked, World, bash, make_world, run
 
 from skilleval.harness.permissions import (
     Answer,
@@ -22,6 +23,7 @@ from skilleval.harness.permissions import (
     Grants,
     HookVerdict,
     Mode,
+    PermissionPolicy,
     Rules,
     decide,
 )
@@ -236,3 +238,34 @@ def test_denials_are_counted_and_told(place: World) -> None:
     assert "another way" in text
     assert "x = 1" not in text  # what is in the file
     assert len(bash("rm " + "x" * 10_000, policy).told()) < 1_500
+
+
+def test_a_link_that_appears_later_is_followed_then(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    call = Call("Write", {"file_path": "later/x"})
+    policy = world.policy(Mode.ACCEPT_EDITS)
+    assert run(call, policy).allowed
+    (world.workspace / "later").symlink_to(world.outside)
+    assert not run(call, policy).allowed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd -P out/.. && touch x",
+        "cd -P -- out/.. && rm -rf more2",
+        "mv g .config",
+        "cp -r g/. .config",
+        "mkdir h; touch h/git; mv h .config",
+    ],
+)
+def test_what_would_land_outside_or_become_protected_is_asked_about(
+    tmp_path: Path, command: str
+) -> None:
+    outside, workspace = tmp_path / "more" / "deep", tmp_path / "work"
+    outside.mkdir(parents=True)
+    (workspace / "g" / "git").mkdir(parents=True)
+    (workspace / "out").symlink_to(outside)
+    policy = PermissionPolicy(Mode.ACCEPT_EDITS, workspace=str(workspace))
+    found = bash(command, policy)
+    assert (found.allowed, found.step) == (False, "callback")

@@ -134,9 +134,22 @@ def test_settings_that_are_none(tmp_path: Path) -> None:
 def test_searching_leaves_out_what_may_not_be_read(place: World) -> None:
     policy = place.policy(rules=Rules.parse(["Read(./secrets/**)", "Read(.env)"]))
     may_read = readable(policy)
+    assert may_read
     shown = {name: may_read(str(place.workspace / name)) for name in ("src/app.py", ".env")}
     assert shown == {"src/app.py": True, ".env": False}
     assert not may_read(str(place.workspace / "secrets/key"))
+    assert readable(place.policy()) is None
+
+
+def test_searching_a_sandbox_leaves_out_the_same(place: World) -> None:
+    (place.workspace / "link").symlink_to("secrets/key")
+    rules = Rules.parse(["Read(./secrets/**)", "Grep(src/**)"])
+    policy = place.policy(rules=rules, mounts=(("/workspace", str(place.workspace)),))
+    for tool, left in (("Glob", {"src/app.py"}), ("Grep", set[str]())):
+        may_read = readable(policy, tool)
+        assert may_read
+        names = ("src/app.py", "secrets/key", "link", "src/../secrets/key")
+        assert {name for name in names if may_read(f"/workspace/{name}")} == left
 
 
 def test_conditions_of_hooks(place: World) -> None:
@@ -170,3 +183,23 @@ def test_what_a_command_needs(place: World) -> None:
     programs = {target.rpartition("/")[2] for kind, target in found if kind == "execute"}
     assert {"cat", "ls"} <= programs
     assert "f" not in programs
+
+
+@pytest.mark.parametrize(
+    ("deny", "left"),
+    [
+        ([], ["Bash", "Read", "Agent", "mcp__db__query", "mcp__db__drop", "mcp__dbx__query"]),
+        (["Bash"], ["Read", "Agent", "mcp__db__query", "mcp__db__drop", "mcp__dbx__query"]),
+        (["Bash(*)"], ["Read", "Agent", "mcp__db__query", "mcp__db__drop", "mcp__dbx__query"]),
+        (["Bash(rm:*)"], ["Bash", "Read", "Agent", *("mcp__db__query", "mcp__db__drop"),
+                          "mcp__dbx__query"]),
+        (["Task", "Read"], ["Bash", "mcp__db__query", "mcp__db__drop", "mcp__dbx__query"]),
+        (["mcp__db"], ["Bash", "Read", "Agent", "mcp__dbx__query"]),
+        (["mcp__db__dr*", "Read"], ["Bash", "Agent", "mcp__db__query", "mcp__dbx__query"]),
+        (["mcp__*"], ["Bash", "Read", "Agent"]),
+        (["*"], []),
+    ],
+)  # fmt: skip
+def test_a_bare_name_that_is_denied_is_not_shown(deny: list[str], left: list[str]) -> None:
+    names = ["Bash", "Read", "Agent", "mcp__db__query", "mcp__db__drop", "mcp__dbx__query"]
+    assert visible_tools(names, Rules.parse(deny, ["Read"], ["Bash"])) == left
